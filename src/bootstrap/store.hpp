@@ -1,0 +1,55 @@
+// A small key-value store over TCP through which the ranks of a job meet.
+//
+// Served by `wia run`, or by rank 0 where the job has another launcher. Keys are strings, values
+// bytes. Every connection opens with a hello that carries the job's identity and secret
+// (docs/formats/store.md); whoever lacks it is dropped and changes nothing.
+// Server: one thread, poll-driven. Client: thread safe, one connection, calls serialised.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/deadline.hpp"
+#include "base/status.hpp"
+
+namespace wia {
+
+// What both ends must agree on before a store answers.
+struct JobIdentity {
+  std::string job;     // names the job; may be empty
+  std::string secret;  // may be empty
+  int world_size = 0;  // 0: not known (then not compared)
+};
+
+class StoreServer {
+ public:
+  // Binds `host` (empty: all addresses) and `port` (0: any free one). Errors name address, port and reason.
+  static Result<std::unique_ptr<StoreServer>> start(const std::string& host, int port, JobIdentity identity);
+  virtual ~StoreServer() = default;  // stops serving
+  virtual int port() const = 0;
+};
+
+class Store {
+ public:
+  // Tries again until the deadline. The error has host:port, what failed (refused, no route, no such host, no answer, not
+  // this protocol, another job: with both sides' identity but never a secret), attempts and time.
+  static Result<std::unique_ptr<Store>> connect(const std::string& host, int port, JobIdentity identity,
+                                                Deadline deadline);
+  virtual ~Store() = default;
+
+  virtual Status set(std::string_view key, std::string_view value) = 0;
+  // Sets the key if it has no value yet; gives the value that stands.
+  virtual Result<std::string> set_if_absent(std::string_view key, std::string_view value) = 0;
+  // Waits until the key has a value. Timeout: the error names the key.
+  virtual Result<std::string> get(std::string_view key, Deadline deadline) = 0;
+  // Waits until all have values; gives them in order. Code::timeout: `missing` lists the indices without one.
+  virtual Result<std::vector<std::string>> get_all(const std::vector<std::string>& keys, Deadline deadline,
+                                                   std::vector<int>* missing) = 0;
+  // Adds to a counter (created as 0); gives the sum.
+  virtual Result<int64_t> add(std::string_view key, int64_t amount) = 0;
+  virtual Status erase(std::string_view key) = 0;
+};
+
+}  // namespace wia
