@@ -32,7 +32,7 @@ namespace {
 
 constexpr std::size_t kTestEvery = 5;  // every fifth image is kept for the test
 constexpr std::uint64_t kSeed = 1;
-constexpr float kLearningRate = 0.05f, kMomentum = 0.9f;
+constexpr float kLearningRate = 0.1f, kMomentum = 0.9f;
 constexpr double kRequiredAccuracy = 0.95;
 
 struct Options {

@@ -17,7 +17,7 @@ void Network::initialize(std::uint64_t seed) {
   std::mt19937_64 random(seed);
   std::fill(parameters_.begin(), parameters_.end(), 0.0f);
   for (const Layer& layer : layers_) {
-    const double bound = std::sqrt(6.0 / static_cast<double>(layer.inputs));
+    const double bound = std::sqrt(6.0 / static_cast<double>(layer.inputs + layer.outputs));
     for (std::size_t i = 0; i < layer.weights(); i++)
       parameters_[layer.begin + i] =
           static_cast<float>(bound * (2.0 * static_cast<double>(random() >> 11) * 0x1p-53 - 1));
@@ -40,7 +40,7 @@ Network::Score Network::forward(std::span<const float> images, std::span<const i
       for (std::size_t k = 0; k < layer.inputs; k++)
         for (std::size_t j = 0; j < layer.outputs; j++) y[j] += x[k] * weights[k * layer.outputs + j];
       if (l + 1 < layers_.size())
-        for (std::size_t j = 0; j < layer.outputs; j++) y[j] = std::max(y[j], 0.0f);
+        for (std::size_t j = 0; j < layer.outputs; j++) y[j] = std::tanh(y[j]);
     }
   }
 
@@ -65,7 +65,7 @@ void Network::backward(std::span<const int> labels, float scale, std::span<float
   const std::size_t batch = labels.size();
   std::fill(gradients.begin(), gradients.end(), 0.0f);
 
-  // delta: derivative of the loss by what a layer gave, before ReLU; for softmax with cross entropy p -
+  // delta: derivative of the loss by what a layer gave, before tanh; for softmax with cross entropy p -
   // [label].
   std::vector<float> delta = activations_.back();
   for (std::size_t i = 0; i < batch; i++)
@@ -86,9 +86,9 @@ void Network::backward(std::span<const int> labels, float scale, std::span<float
         const float x = in[i * layer.inputs + k];
         float sum = 0;
         for (std::size_t j = 0; j < layer.outputs; j++) weight_gradients[k * layer.outputs + j] += x * d[j];
-        if (l == 0 || x <= 0) continue;  // ReLU let nothing through
+        if (l == 0) continue;
         for (std::size_t j = 0; j < layer.outputs; j++) sum += weights[k * layer.outputs + j] * d[j];
-        below[i * layer.inputs + k] = sum;
+        below[i * layer.inputs + k] = sum * (1 - x * x);  // the derivative of tanh
       }
     }
     complete(layer.begin);
