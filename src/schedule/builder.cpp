@@ -35,6 +35,8 @@ void Builder::recv_reduce(int lane, int peer, Ref dst, Ref src, int tag, uint32_
   if (arriving == Format::partial) step.flags |= kPartialArrives;
 }
 
+void Builder::take(int lane) { lanes_[lane].back().flags |= kTake; }
+
 void Builder::reduce(int lane, Ref dst, std::span<const Ref> sources, Ref extent) {
   if (sources.empty() || sources.size() > kMaxField) {
     fail(fmt::format("a reduce of {} sources, allowed are 1 to {}", sources.size(), kMaxField));
@@ -153,7 +155,10 @@ void Builder::summarize() {
     const uint32_t sources = step.kind == Kind::recv_reduce ? 2 : step.sources;
     schedule_.max_sources_ = std::max(schedule_.max_sources_, sources);
     schedule_.max_fused_ = std::max<uint32_t>(schedule_.max_fused_, step.fused);
-    schedule_.has_views_ |= step.kind == Kind::recv && (step.flags & kView) != 0;
+    const bool view = step.kind == Kind::recv && (step.flags & kView) != 0;
+    schedule_.has_views_ |= view;
+    const bool writes = step.kind != Kind::send && step.kind != Kind::nop && step.chunks > 0;
+    schedule_.needs_scratch_memory_ |= writes && !view && step.dst.buffer() == Buffer::scratch;
   }
   for (int peer = 0; peer < shape_.ranks; ++peer) {
     if (contact[peer] == kSentTo) schedule_.silent_peers_.push_back(peer);

@@ -35,6 +35,8 @@ class Schedule {
   // The largest `fused` of any step, at least 1.
   uint32_t max_fused() const { return max_fused_; }
   bool has_views() const { return has_views_; }
+  // Whether any scratch is really written: views are read where they arrived.
+  bool needs_scratch_memory() const { return needs_scratch_memory_; }
   // Ranks this rank sends to but never hears from, ascending: a call succeeds only once they have entered it.
   std::span<const int> silent_peers() const { return silent_peers_; }
 
@@ -49,7 +51,7 @@ class Schedule {
   std::vector<int> silent_peers_;
   uint32_t input_chunks_ = 0, output_chunks_ = 0, scratch_chunks_ = 0;
   uint32_t max_message_chunks_ = 1, max_sources_ = 0, max_fused_ = 1;
-  bool has_views_ = false;
+  bool has_views_ = false, needs_scratch_memory_ = false;
 };
 
 // Format of elements on their way, see reduce/reducer.hpp.
@@ -71,6 +73,8 @@ class Builder {
   // `arriving`: whether the peer sends raw contributions or partial sums.
   void recv_reduce(int lane, int peer, Ref dst, Ref src, int tag, uint32_t chunks, Ref extent,
                    Format arriving = Format::raw);
+  // The last step of `lane`, a send, must take its data at once (kTake).
+  void take(int lane);
   void reduce(int lane, Ref dst, std::span<const Ref> sources, Ref extent);
   void copy(int lane, Ref dst, Ref src, uint32_t chunks, Ref extent);
 

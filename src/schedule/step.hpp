@@ -68,6 +68,9 @@ enum StepFlag : uint8_t {
   kView = 1,
   // recv_reduce: partial sums arrive, not raw contributions. (A recv's dst tells this by itself.)
   kPartialArrives = 2,
+  // send: the memory is overwritten later in the schedule without a message that proves that the peer has read it, so
+  // the transport must take the data when the step is done. Set by Builder::take().
+  kTake = 4,
 };
 
 }  // namespace wia
