@@ -36,10 +36,8 @@ void share_directly(Flow& flow, const Blocks& blocks, Place own, Place all, cons
   size_t chunks = 0;
   for (const Run run : blocks.of(flow.me())) {
     chunks += run.count;
-    if (sharing.arrivals) {
-      const Arrivals::Arrival& last = sharing.arrivals->in_order()[chunks - 1];
-      flow.sends_after(last.lane, last.position);
-    }
+    if (sharing.arrivals)
+      flow.sends_after(sharing.arrivals->lane(), sharing.arrivals->in_order()[chunks - 1].position);
     for (int round = 1; round < flow.size(); ++round) {
       if (const int to = flow.member(round); to != sharing.complete) flow.send_own(to, run, own);
     }
