@@ -161,5 +161,31 @@ TYPED_TEST(FloatFormat, VectorsRoundAlike) {
   });
 }
 
+// Without partials there are shorter ways from raw to raw.
+TYPED_TEST(FloatFormat, SumsOfRawElementsRoundAlike) {
+  using F = TypeParam;
+  using Bits = typename F::Bits;
+  const size_t count = 2 * F::kSign;
+  std::vector<Bits> all(count), result(count);
+  for (size_t i = 0; i < count; ++i) all[i] = static_cast<Bits>(i);
+  for (const float addend : {0.0f, 1.0f, -3.0f, 1e-3f, 250.0f, 3e38f, std::nanf("")}) {
+    const std::vector<Bits> other(count, F::Code::encode(addend));
+    for_each_target([&](const std::string& target) {
+      SCOPED_TRACE(target);
+      const Source sources[] = {{all.data(), false}, {other.data(), false}};
+      void* const destination = result.data();
+      Reducer::make(F::kDType, Op::sum, 2).value()({sources, 2, &destination, 1, count, false});
+      for (size_t i = 0; i < count; ++i) {
+        const Bits expected = F::Code::encode(F::Code::decode(all[i]) + F::Code::decode(other[i]));
+        if (is_nan<F>(expected)) {
+          ASSERT_TRUE(is_nan<F>(result[i])) << i << " + " << addend;
+        } else {
+          ASSERT_EQ(result[i], expected) << i << " + " << addend;
+        }
+      }
+    });
+  }
+}
+
 }  // namespace
 }  // namespace wia

@@ -89,10 +89,12 @@ class Case {
       : count_(count), streaming_(chance(random, 2)) {
     const int ranks = num_sources + static_cast<int>(random() % 3);
     r_ = {dtype, op, ranks, 0.75, chance(random, 2)};
+    const bool all_raw = chance(random, 3);
+    if (all_raw) r_.partial_result = false;
     const bool aligned = chance(random, 2);
     auto misalignment = [&] { return aligned ? 0 : random(); };
     for (int s = 0; s < num_sources; ++s) {
-      partial_.push_back(chance(random, 2));
+      partial_.push_back(!all_raw && chance(random, 2));
       contents_.push_back(random_elements(dtype, op, partial_.back(), count, random));
       sources_.emplace_back(contents_.back().size(), misalignment());
     }
