@@ -14,13 +14,14 @@ namespace wia {
 using Environment = std::function<std::optional<std::string>(const char* name)>;
 
 struct Launch {
-  std::string launcher = "none";  // "wia", "torchrun", "openmpi", "mpich" (also Intel MPI), "pmix", "slurm", "none"
+  std::string launcher =
+      "none";  // "wia", "torchrun", "openmpi", "mpich" (also Intel MPI), "pmix", "slurm", "none"
   int rank = 0;
   int size = 1;
   JobIdentity identity;
-  std::string master_host;        // empty: ranks are on this host and meet through `ports`
-  std::vector<int> ports;         // where rank 0 may serve, in order of preference; one, where it was given
-  bool store_is_served = false;   // the launcher serves the store (wia run); else rank 0 does
+  std::string master_host;       // empty: ranks are on this host and meet through `ports`
+  std::vector<int> ports;        // where rank 0 may serve, in order of preference; one, where it was given
+  bool store_is_served = false;  // the launcher serves the store (wia run); else rank 0 does
 };
 
 // Order: WIA_*, torchrun, Open MPI, MPICH and Intel MPI (PMI), PMIx, Slurm; none: a world of one. An
