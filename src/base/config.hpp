@@ -1,5 +1,7 @@
 // All configuration of the library in one struct, read once from the environment. `wia doctor` prints
 // it with the origin of each value; docs/configuration.md lists it.
+//
+// A value; thread safe once read. A variable that is set but empty counts as not set.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -15,17 +17,19 @@ struct Config {
   int64_t timeout_ms = 600'000;                // WIA_TIMEOUT, seconds: longest wait of a call
   int64_t init_timeout_ms = 300'000;           // WIA_INIT_TIMEOUT, seconds: until all ranks have come
   int64_t late_notice_ms = 30'000;             // WIA_LATE_NOTICE, seconds: then one line says who is missing
-  int ranks_per_node = 0;                      // WIA_RANKS_PER_NODE: imposes nodes of so many ranks; 0: as it is
-  bool deterministic = false;                  // WIA_DETERMINISTIC: 0 or 1
-  std::string algorithms;                      // WIA_ALGORITHM: "all_reduce=ring,broadcast=knomial"
-  std::string wait = "auto";                   // WIA_WAIT: auto, spin, yield, sleep
-  size_t heap_bytes = 0;                       // WIA_HEAP_SIZE: address space for shared memory; 0: by the machine's memory
-  size_t staging_bytes = 0;                    // WIA_STAGING_SIZE: per rank and communicator; 0: default
+  int ranks_per_node = 0;      // WIA_RANKS_PER_NODE: imposes nodes of so many ranks; 0: as it is
+  bool deterministic = false;  // WIA_DETERMINISTIC: 0 or 1
+  std::string algorithms;      // WIA_ALGORITHM: "all_reduce=ring,broadcast=knomial"
+  std::string wait = "auto";   // WIA_WAIT: auto, spin, yield, sleep
+  size_t heap_bytes = 0;       // WIA_HEAP_SIZE: address space for shared memory; 0: by the machine's memory
+  size_t staging_bytes = 0;    // WIA_STAGING_SIZE: per rank and communicator; 0: default
 
   struct Item {
-    std::string variable, value, origin, meaning;  // origin: "default" or "environment"
+    std::string variable, value, origin, meaning;  // origin: "default", "environment" or "ignored"
   };
-  std::vector<Item> items;  // what was read, for doctor
+  // What was read, for doctor: every setting in the order above, then the WIA_ variables that are set but
+  // unknown ("ignored"; most likely a misspelling).
+  std::vector<Item> items;
 
   // Values that cannot be read are errors that name variable, value and what is allowed.
   static Result<Config> from_environment();

@@ -8,9 +8,9 @@
 #include <fmt/core.h>
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 
 namespace wia {
 
@@ -68,20 +68,24 @@ class [[nodiscard]] Status {
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : value_(std::move(value)) {}            // NOLINT: meant to be implicit
-  Result(Status status) : status_(std::move(status)) {}    // NOLINT: meant to be implicit
-  bool ok() const { return value_.has_value(); }
+  Result(T value) : held_(std::in_place_index<0>, std::move(value)) {}         // NOLINT: meant to be implicit
+  Result(Status status) : held_(std::in_place_index<1>, std::move(status)) {}  // NOLINT: meant to be implicit
+  bool ok() const { return held_.index() == 0; }
   explicit operator bool() const { return ok(); }
-  T& value() { return *value_; }
-  const T& value() const { return *value_; }
-  T* operator->() { return &*value_; }
-  T& operator*() { return *value_; }
-  const Status& status() const { return status_; }
-  Status take_status() { return std::move(status_); }
+  // Only while ok().
+  T& value() { return *std::get_if<0>(&held_); }
+  const T& value() const { return *std::get_if<0>(&held_); }
+  T* operator->() { return &value(); }
+  T& operator*() { return value(); }
+  const Status& status() const {
+    static const Status success;
+    return ok() ? success : *std::get_if<1>(&held_);
+  }
+  Status take_status() { return ok() ? Status() : std::move(*std::get_if<1>(&held_)); }
 
  private:
-  std::optional<T> value_;
-  Status status_;
+  // A variant, not an optional beside a Status: g++ 12 warns wrongly about optional strings it has inlined.
+  std::variant<T, Status> held_;
 };
 
 // Leaves the enclosing function with the status of `expression` if that is an error.

@@ -1,5 +1,6 @@
 // What finish() marks in a schedule, so that the engine may do several steps at once.
 #include <algorithm>
+#include <utility>
 
 #include "schedule/schedule.hpp"
 
