@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "reduce/dtype.hpp"
 #include "schedule/collective.hpp"
 #include "verify/case.hpp"
 
