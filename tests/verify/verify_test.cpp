@@ -79,7 +79,7 @@ TEST(VerifyFinds, AWrongChunk) {
                                      }
                                      return std::move(builder).finish();
                                    }};
-  EXPECT_THAT(failure_of(wrong, 2), HasSubstr("rank 1: element 0 of output part 0 is what rank 1 put in for rank 0"));
+  EXPECT_THAT(failure_of(wrong, 2), HasSubstr("rank 1: element 0 of output part 1 was never written"));
 }
 
 TEST(VerifyFinds, AContributionThatIsMissing) {
@@ -88,7 +88,7 @@ TEST(VerifyFinds, AContributionThatIsMissing) {
                                      builder.copy(0, output(0), input(0), 1, input(0));
                                      return std::move(builder).finish();
                                    }};
-  EXPECT_THAT(failure_of(wrong, 2), HasSubstr("rank 0: element 0 of output part 0 lacks rank 1"));
+  EXPECT_THAT(failure_of(wrong, 2), HasSubstr("rank 0: element 0 of output part 0 is what rank 0 put in"));
 }
 
 TEST(VerifyFinds, AContributionThatCountsTwice) {
@@ -166,7 +166,7 @@ TEST(VerifyFinds, DataThatIsOverwrittenBeforeThePeerHasReadIt) {
       }};
   const std::string failure = failure_of(wrong, 2);
   EXPECT_THAT(failure, HasSubstr("direct"));
-  EXPECT_THAT(failure, HasSubstr("wrong sum"));
+  EXPECT_THAT(failure, HasSubstr("rank 1: element 0 of output part 0 counts rank 1 twice"));
 }
 
 TEST(VerifyFinds, AResultThatLandsWhereItDoesNotBelong) {
