@@ -222,7 +222,7 @@ std::byte* LoopEndpoint::resolve(int, int64_t location) const {
 
 // --- Trouble ----------------------------------------------------------------------------------
 
-std::optional<Trouble> LoopEndpoint::check(bool) {
+std::optional<Trouble> LoopEndpoint::check(bool, std::span<const int>) {
   for (const auto& peer : group_.endpoints_) {
     if (peer.get() == this || peer->failure_.ok()) continue;
     return Trouble{Trouble::failed, peer->rank(), {}, peer->failure_.code(), peer->failure_.text()};
