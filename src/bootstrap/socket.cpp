@@ -55,7 +55,8 @@ Result<Listener> listen_at(const Address& address, int* error) {
   if (address.family() == AF_INET6) switch_on(fd, IPPROTO_IPV6, IPV6_V6ONLY, 0);
   if (fd < 0 || bind(fd, address.raw(), address.length) != 0 || listen(fd, SOMAXCONN) != 0) {
     *error = errno;
-    return Status::error(Code::system, "cannot listen on {}: {}", address.text(), reason(*error));
+    return Status::error(*error == EADDRINUSE ? Code::busy : Code::system, "cannot listen on {}: {}",
+                         address.text(), reason(*error));
   }
   Address bound;
   bound.length = sizeof bound.storage;

@@ -19,7 +19,8 @@ struct Listener {
   int port = 0;
 };
 
-// Listens on the first of the host's addresses that this machine has. Errors name address, port and reason.
+// Listens on the first of the host's addresses that this machine has. Errors name address, port and reason;
+// Code::busy: the port is in use, Code::system: anything else.
 Result<Listener> listen_on(const std::string& host, int port, Deadline deadline);
 
 // A connection to the first of the host's addresses that takes one. Code::unreachable: refused, no route, no

@@ -33,7 +33,8 @@ struct JobIdentity {
 
 class StoreServer {
  public:
-  // Binds `host` (empty: all addresses) and `port` (0: any free one). Errors name address, port and reason.
+  // Binds `host` (empty: all addresses) and `port` (0: any free one). Errors name address, port and reason;
+  // Code::busy: the port is in use.
   static Result<std::unique_ptr<StoreServer>> start(const std::string& host, int port, JobIdentity identity);
   virtual ~StoreServer() = default;  // stops serving
   virtual int port() const = 0;
