@@ -43,8 +43,7 @@ const char* code_name(Code code);
 class [[nodiscard]] Status {
  public:
   Status() = default;
-  Status(Code code, std::string text)
-      : code_(code), text_(std::make_unique<std::string>(std::move(text))) {}
+  Status(Code code, std::string text) : code_(code), text_(std::make_unique<std::string>(std::move(text))) {}
   template <class... Args>
   static Status error(Code code, fmt::format_string<Args...> format, Args&&... args) {
     return Status(code, fmt::format(format, std::forward<Args>(args)...));
@@ -89,10 +88,9 @@ class [[nodiscard]] Result {
 };
 
 // Leaves the enclosing function with the status of `expression` if that is an error.
-#define WIA_RETURN_IF_ERROR(expression)                    \
-  do {                                                     \
-    if (auto wia_status = (expression); !wia_status.ok())  \
-      return wia_status;                                   \
+#define WIA_RETURN_IF_ERROR(expression)                                      \
+  do {                                                                       \
+    if (auto wia_status = (expression); !wia_status.ok()) return wia_status; \
   } while (0)
 
 }  // namespace wia

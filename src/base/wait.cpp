@@ -29,6 +29,8 @@ bool fence_everyone() {
 // A process's registration must happen before others rely on it.
 [[maybe_unused]] const bool registered_at_start = fence_everyone();
 
+}  // namespace
+
 double quota_cpus() {
   // cgroup v2: "max 100000" or "20000 100000"; v1: two files.
   std::ifstream v2("/sys/fs/cgroup/cpu.max");
@@ -51,8 +53,6 @@ double quota_cpus() {
   }
   return 1e9;
 }
-
-}  // namespace
 
 double allowed_cpus() {
   cpu_set_t set;

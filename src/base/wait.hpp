@@ -34,6 +34,8 @@ struct WaitPolicy {
 
 // Logical CPUs that this process may use at the same time: affinity and cgroup quota. At least 1.
 double allowed_cpus();
+// The quota alone; very large where there is none.
+double quota_cpus();
 
 // One wait: pause() between two polls. Reset by constructing anew.
 class Waiter {

@@ -165,6 +165,7 @@ uint32_t Execution::send(const Step& step, uint32_t slice) {
   const auto peers = peers_of(&step, group);
   const size_t element = element_bytes(step.src);
   const size_t bytes = total_elements(step, slice) * element;
+  if (bytes == 0 && slice > 0) return group;  // beyond the end of this chunk: neither side has a message
   const bool whole = contiguous(step.src, step);
   const bool direct = step.src.buffer() == Buffer::input ? input_direct_ : step.src.buffer() == Buffer::output && output_direct_;
   if (direct && whole && bytes >= binding_.direct_from && !(step.flags & kTake))
@@ -190,8 +191,8 @@ bool Execution::find(const Step& step, uint32_t slice, size_t bytes, Message* me
     return false;
   }
   if (message->bytes != bytes) {
-    status_ = Status::error(Code::protocol, "rank {} sent {} bytes where {} were expected (slice {}, tag {})", step.peer, message->bytes, bytes,
-                            slice, step.tag);
+    status_ = Status::error(Code::mismatch, "rank {} sent {} bytes in call {} where {} were expected (slice {}, tag {})", step.peer,
+                            message->bytes, operation_, bytes, slice, step.tag);
     return false;
   }
   return true;
@@ -200,6 +201,7 @@ bool Execution::find(const Step& step, uint32_t slice, size_t bytes, Message* me
 bool Execution::receive(const Step& step, uint32_t slice) {
   const size_t element = element_bytes(step.dst);
   const size_t bytes = total_elements(step, slice) * element;
+  if (bytes == 0 && slice > 0) return true;
   Message message;
   if (!find(step, slice, bytes, &message)) return false;
   if (step.flags & kView) {
@@ -221,6 +223,7 @@ bool Execution::receive(const Step& step, uint32_t slice) {
 uint32_t Execution::receive_and_reduce(const Step& step, uint32_t slice) {
   const bool partial = step.flags & kPartialArrives;
   const size_t bytes = total_elements(step, slice) * (partial ? partial_bytes_ : binding_.raw_bytes);
+  if (bytes == 0 && slice > 0) return 1u + step.fused;
   Message message;
   if (!find(step, slice, bytes, &message)) return 0;
   sources_[0] = {message.data, partial};
@@ -251,6 +254,7 @@ uint32_t Execution::reduce(const Step& step, uint32_t slice) {
 }
 
 bool Execution::reduce_to_all(const Step& step, uint32_t slice) {
+  if (slice > 0 && total_elements(step, slice) == 0) return true;
   const Step* sends = &step + 1;
   const size_t element = element_bytes(step.dst);
   // Who gets the result how: written into its output, or staged once for all the others.

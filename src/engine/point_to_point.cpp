@@ -204,6 +204,13 @@ void PointToPoint::finish(Transfer& transfer, Status status) {
   transfer.finished = true;
 }
 
+void PointToPoint::cancel(Transfer& transfer) {
+  active_.erase(transfer.id);
+  std::erase(moving_, &transfer);
+  std::erase(peers_[transfer.peer].posted, &transfer);
+  std::erase(peers_[transfer.peer].starting, &transfer);
+}
+
 void PointToPoint::fail(const Status& status) {
   for (auto& [id, transfer] : active_) {
     transfer->status = status.copy();

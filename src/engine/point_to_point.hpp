@@ -42,6 +42,8 @@ class PointToPoint {
   // Moves everything as far as it goes; true if anything moved.
   bool progress();
   bool idle() const { return active_.empty(); }
+  // Takes back a transfer that has not met its partner.
+  void cancel(Transfer& transfer);
   // Ends all transfers with this error.
   void fail(const Status& status);
   // Ranks that transfers wait for, with tag, for error texts: "a send of 8 bytes to rank 1 with tag 3 (no matching receive)".

@@ -6,11 +6,13 @@
 // that n sources cost n reads and nothing is written twice.
 //
 // A Format has
-//   D, V                         tag and type of an accumulator vector
+//   V, kLanes                    an accumulator vector, and how many elements it holds
+//   kBlockVectors                vectors in a block: enough independent work to hide latencies
 //   kRawBytes, kPartialBytes     of one element
 //   kSame                        raw and partial elements are read and written alike
 //   Format(const Reducer&)
 //   load<partial>(address) -> V, store<partial>(V, address), stream<partial>(V, address)
+//   combine<Combine>(V, V) -> V
 // Addresses need no alignment, except for stream.
 #if defined(WIA_REDUCE_BLOCK_KERNEL_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef WIA_REDUCE_BLOCK_KERNEL_INL
@@ -36,6 +38,8 @@ template <class T>
 struct Plain {
   using D = hn::ScalableTag<T>;
   using V = hn::Vec<D>;
+  static constexpr size_t kLanes = hn::MaxLanes(D());
+  static constexpr size_t kBlockVectors = 4;
   static constexpr size_t kRawBytes = sizeof(T), kPartialBytes = sizeof(T);
   static constexpr bool kSame = true;
 
@@ -51,6 +55,10 @@ struct Plain {
   template <bool kPartial>
   HWY_INLINE void stream(V value, uint8_t* address) const {
     hn::Stream(value, D(), reinterpret_cast<T*>(address));
+  }
+  template <class Combine>
+  static HWY_INLINE V combine(V a, V b) {
+    return Combine::apply(a, b);
   }
 };
 
@@ -72,10 +80,9 @@ class BlockKernel {
   }
 
  private:
-  using D = typename Format::D;
   using V = typename Format::V;
-  static constexpr size_t kLanes = hn::MaxLanes(D());
-  static constexpr size_t kVectors = 4;  // of a block: enough independent work to hide latencies
+  static constexpr size_t kLanes = Format::kLanes;
+  static constexpr size_t kVectors = Format::kBlockVectors;
   static constexpr size_t kCacheLine = 64;
 
   template <bool kPartial>
@@ -121,7 +128,7 @@ class BlockKernel {
     for (int s = 1; s < arguments_.num_sources; ++s) {
       V next[kCount];
       load<kCount>(arguments_.sources[s], i, next);
-      for (size_t v = 0; v < kCount; ++v) result[v] = Combine::apply(result[v], next[v]);
+      for (size_t v = 0; v < kCount; ++v) result[v] = Format::template combine<Combine>(result[v], next[v]);
     }
     for (int d = 0; d < arguments_.num_destinations; ++d) {
       auto* address = static_cast<uint8_t*>(arguments_.destinations[d]);
@@ -138,7 +145,7 @@ class BlockKernel {
     Few few = {};
     V result = load_few(arguments_.sources[0], i, count, few);
     for (int s = 1; s < arguments_.num_sources; ++s)
-      result = Combine::apply(result, load_few(arguments_.sources[s], i, count, few));
+      result = Format::template combine<Combine>(result, load_few(arguments_.sources[s], i, count, few));
     if (arguments_.partial_result) {
       format_.template store<true>(result, few.bytes);
     } else {

@@ -51,12 +51,13 @@ struct Prod {
 };
 
 // Where neither is less, the second is taken: on every target and for every pair of zeros alike.
-// A NaN is less than nothing, so one in b wins by itself and one in a must be asked for.
+// A NaN is less than nothing, so one in b wins by itself and one in a must be asked for (by IsNaN: Ne is
+// false for NaN on some targets).
 struct Min {
   template <class V>
   static HWY_INLINE V apply(V a, V b) {
     if constexpr (std::is_floating_point_v<hn::TFromV<V>>) {
-      return hn::IfThenElse(hn::Or(hn::Lt(a, b), hn::Ne(a, a)), a, b);
+      return hn::IfThenElse(hn::Or(hn::Lt(a, b), hn::IsNaN(a)), a, b);
     } else {
       return hn::Min(a, b);
     }
@@ -67,7 +68,7 @@ struct Max {
   template <class V>
   static HWY_INLINE V apply(V a, V b) {
     if constexpr (std::is_floating_point_v<hn::TFromV<V>>) {
-      return hn::IfThenElse(hn::Or(hn::Lt(b, a), hn::Ne(a, a)), a, b);
+      return hn::IfThenElse(hn::Or(hn::Lt(b, a), hn::IsNaN(a)), a, b);
     } else {
       return hn::Max(a, b);
     }

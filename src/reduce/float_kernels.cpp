@@ -5,10 +5,11 @@
 #define HWY_TARGET_INCLUDE "reduce/float_kernels.cpp"
 #include "hwy/foreach_target.h"
 //
+#include "reduce/bfloat16_pairs-inl.hpp"
 #include "reduce/block_kernel-inl.hpp"
 #include "reduce/combine-inl.hpp"
-#include "reduce/float_vectors-inl.hpp"
 #include "reduce/kernels.hpp"
+#include "reduce/small_float-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace wia {
@@ -32,87 +33,52 @@ struct Scaled : Plain<T> {
   V factor;
 };
 
-// A format below float32 whose elements are read and written as what they are, partial or not.
+// The ops of a format whose partials are raw elements, and of one whose partials are float32. Where all of a
+// reduction is raw, formats that can be faster then are.
 template <class Code>
-struct Small {
-  using D = FloatTag;
-  using V = FloatVector;
-  using Bits = typename Code::Bits;
-  static constexpr size_t kRawBytes = sizeof(Bits), kPartialBytes = sizeof(Bits);
-  static constexpr bool kSame = true;
-
-  explicit Small(const Reducer&) {}
-  template <bool kPartial>
-  HWY_INLINE V load(const uint8_t* address) const {
-    const auto bits = hn::LoadU(BitsTag<Code>(), reinterpret_cast<const Bits*>(address));
-    return FloatVectors<Code>::decode(bits);
-  }
-  template <bool kPartial>
-  HWY_INLINE void store(V value, uint8_t* address) const {
-    const auto bits = FloatVectors<Code>::encode(value);
-    hn::StoreU(bits, BitsTag<Code>(), reinterpret_cast<Bits*>(address));
-  }
-  template <bool kPartial>
-  HWY_INLINE void stream(V value, uint8_t* address) const {
-    const auto bits = FloatVectors<Code>::encode(value);
-    hn::Stream(bits, BitsTag<Code>(), reinterpret_cast<Bits*>(address));
-  }
+struct SmallFloatKernels {
+  template <class Combine>
+  static constexpr Kernel kNarrow = &BlockKernel<Small<Code>, Combine>::run;
+  template <bool kHasFactor, class Combine>
+  static constexpr Kernel kWide = &BlockKernel<Widened<Code, kHasFactor>, Combine>::run;
 };
 
-// A format below float32 with float32 partials. The factor is 1 where the op has none: the multiplication
-// costs nothing beside the conversion.
-template <class Code>
-struct Widened {
-  using D = FloatTag;
-  using V = FloatVector;
-  static constexpr size_t kRawBytes = sizeof(typename Code::Bits), kPartialBytes = sizeof(float);
-  static constexpr bool kSame = false;
+#if HWY_TARGET != HWY_SCALAR
+template <bool kHasFactor, class Combine>
+void reduce_bfloat16(const Reducer& reducer, const ReduceArguments& arguments) {
+  bool any_partial = arguments.partial_result;
+  for (int s = 0; s < arguments.num_sources; ++s) any_partial |= arguments.sources[s].partial;
+  if (any_partial) {
+    BlockKernel<Widened<BFloat16, kHasFactor>, Combine>::run(reducer, arguments);
+  } else {
+    BlockKernel<BFloat16Pairs<kHasFactor>, Combine>::run(reducer, arguments);
+  }
+}
 
-  explicit Widened(const Reducer& reducer)
-      : raw(reducer), partial(reducer), factor(hn::Set(D(), static_cast<float>(reducer.factor()))) {}
-  template <bool kPartial>
-  HWY_INLINE V load(const uint8_t* address) const {
-    if constexpr (kPartial) {
-      return partial.template load<true>(address);
-    } else {
-      return hn::Mul(raw.template load<false>(address), factor);
-    }
-  }
-  template <bool kPartial>
-  HWY_INLINE void store(V value, uint8_t* address) const {
-    if constexpr (kPartial) {
-      partial.template store<true>(value, address);
-    } else {
-      raw.template store<false>(value, address);
-    }
-  }
-  template <bool kPartial>
-  HWY_INLINE void stream(V value, uint8_t* address) const {
-    if constexpr (kPartial) {
-      partial.template stream<true>(value, address);
-    } else {
-      raw.template stream<false>(value, address);
-    }
-  }
-
-  Small<Code> raw;
-  Plain<float> partial;
-  V factor;
+template <>
+struct SmallFloatKernels<BFloat16> {
+  template <class Combine>
+  static constexpr Kernel kNarrow = &BlockKernel<BFloat16Pairs<false>, Combine>::run;
+  template <bool kHasFactor, class Combine>
+  static constexpr Kernel kWide = &reduce_bfloat16<kHasFactor, Combine>;
 };
+#endif
 
 template <class Code>
 Kernel small_float_kernel(Op op) {
+  using Kernels = SmallFloatKernels<Code>;
   switch (op) {
     case Op::sum:
+      return Kernels::template kWide<false, Sum>;
+    case Op::prod:
+      return Kernels::template kWide<false, Prod>;
     case Op::avg:
     case Op::premul_sum:
-      return &BlockKernel<Widened<Code>, Sum>::run;
-    case Op::prod:
-      return &BlockKernel<Widened<Code>, Prod>::run;
+      return Kernels::template kWide<true, Sum>;
     case Op::min:
-      return &BlockKernel<Small<Code>, Min>::run;
+      return Kernels::template kNarrow<Min>;
     case Op::max:
-      return &BlockKernel<Small<Code>, Max>::run;
+      return Kernels::template kNarrow<Max>;
     default:
       return nullptr;
   }

@@ -118,7 +118,7 @@ struct FloatVectors<BFloat16> {
     const auto upper = hn::ShiftRight<16>(words);
     const auto odd = hn::And(upper, hn::Set(du, 1u));
     const auto rounded = hn::ShiftRight<16>(hn::Add(hn::Add(words, hn::Set(du, 0x7fffu)), odd));
-    const auto is_nan = hn::RebindMask(du, hn::Ne(value, value));
+    const auto is_nan = hn::RebindMask(du, hn::IsNaN(value));
     return narrow<BFloat16>(hn::IfThenElse(is_nan, hn::Or(upper, hn::Set(du, 0x40u)), rounded));
   }
 };

@@ -1,5 +1,6 @@
 #include "reduce/reducer.hpp"
 
+#include <cmath>
 #include <cstring>
 
 #include "reduce/kernels.hpp"
@@ -122,7 +123,8 @@ Result<Reducer> Reducer::make(DType dtype, Op op, int ranks, double factor) {
   reducer.raw_bytes_ = size_of(dtype);
   reducer.partial_bytes_ = partial_bytes_of(dtype, op);
   if (op == Op::avg) reducer.factor_ = 1.0 / ranks;
-  if (op == Op::premul_sum) reducer.factor_ = factor;
+  // A NaN is any NaN; this one keeps its lower half zero in float32 (bfloat16_pairs-inl.hpp counts on it).
+  if (op == Op::premul_sum) reducer.factor_ = std::isnan(factor) ? std::nan("") : factor;
   reducer.ranks_ = ranks;
   return reducer;
 }

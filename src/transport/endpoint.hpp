@@ -116,9 +116,9 @@ class Endpoint {
   virtual int64_t locate(const std::byte* data, size_t bytes) const = 0;
   virtual std::byte* resolve(int peer, int64_t location) const = 0;
 
-  // --- Trouble. Looks at the peers' state; called now and then by waits, may make system calls. `collective`: a collective is
-  // under way (then a peer that left before it is trouble).
-  virtual std::optional<Trouble> check(bool collective) = 0;
+  // --- Trouble. Looks at the peers' state; called now and then by waits, may make system calls. A peer that is gone is
+  // trouble if a collective is under way that it has not finished, or if it is one of `partners` (of transfers).
+  virtual std::optional<Trouble> check(bool collective, std::span<const int> partners) = 0;
   // Tells the peers why this rank's communicator is lost. The first reason stands.
   virtual void announce_failure(Code code, const std::string& text) = 0;
   // "rank 2 has not entered it (its last call was ...)": state of a peer as far as known, for error texts.

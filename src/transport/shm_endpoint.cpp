@@ -354,29 +354,29 @@ int64_t ShmEndpoint::locate(const std::byte* data, size_t bytes) const {
 
 // --- Trouble ----------------------------------------------------------------------------------
 
-std::optional<Trouble> ShmEndpoint::check(bool collective) {
+std::optional<Trouble> ShmEndpoint::check(bool collective, std::span<const int> partners) {
   // Reasons first: a peer that announced one may be gone by now.
   for (int p = 0; p < size(); ++p) {
+    if (p == rank() || departures_[p].load(std::memory_order_acquire)) continue;
     const shm::RankState& state = *peers_[p].state;
-    if (p == rank() || state.failed.load(std::memory_order_acquire) == 0) continue;
+    if (state.failed.load(std::memory_order_acquire) == 0) continue;
     return Trouble{Trouble::failed, p, {}, static_cast<Code>(state.failure_code), state.failure_text};
   }
   for (int p = 0; p < size(); ++p) {
     if (p == rank()) continue;
     const uint64_t departure = departures_[p].load(std::memory_order_acquire);
-    if (collective) {
+    const auto finished = [&] {
       const uint64_t completed = departure ? departure - 1 : peers_[p].state->completed.load(std::memory_order_acquire);
-      if (completed >= call_.sequence) continue;  // it has done its part
-      if (!departure && entered(p) == Entered::other) {
-        return Trouble{Trouble::mismatch, p, peers_[p].state->calls[call_.sequence % shm::kCallSlots].call, Code::mismatch, ""};
-      }
-    }
+      return !collective || completed >= call_.sequence;
+    };
+    const bool done = finished();
+    if (!done && !departure && entered(p) == Entered::other)
+      return Trouble{Trouble::mismatch, p, peers_[p].state->calls[call_.sequence % shm::kCallSlots].call, Code::mismatch, ""};
+    const bool partner = std::find(partners.begin(), partners.end(), p) != partners.end();
+    if (done && !partner) continue;
     if (departure) return Trouble{Trouble::left, p, {}, Code::peer_failed, "it has left the communicator"};
-    if (!heaps_[p]->alive()) {
-      // Its last words may have been written just before the end.
-      if (collective && peers_[p].state->completed.load(std::memory_order_acquire) >= call_.sequence) continue;
-      return Trouble{Trouble::dead, p, {}, Code::peer_failed, "its process has ended"};
-    }
+    // Its last words may have been written just before the end.
+    if (!heaps_[p]->alive() && (partner || !finished())) return Trouble{Trouble::dead, p, {}, Code::peer_failed, "its process has ended"};
   }
   return std::nullopt;
 }

@@ -74,7 +74,7 @@ class ShmEndpoint final : public Endpoint {
   void pop(int peer) override;
   int64_t locate(const std::byte* data, size_t bytes) const override;
   std::byte* resolve(int peer, int64_t location) const override { return peers_[peer].heap + location; }
-  std::optional<Trouble> check(bool collective) override;
+  std::optional<Trouble> check(bool collective, std::span<const int> partners) override;
   void announce_failure(Code code, const std::string& text) override;
   CallSignature last_call(int peer) const override;
   std::string describe_peer(int peer) const override;
