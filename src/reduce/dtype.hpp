@@ -11,8 +11,21 @@ namespace wia {
 
 // The numbers are those of wia_dtype_t.
 enum class DType : uint8_t {
-  int8, uint8, int16, uint16, int32, uint32, int64, uint64,
-  float16, bfloat16, float32, float64, float8_e4m3, float8_e5m2, boolean,
+  int8,
+  uint8,
+  int16,
+  uint16,
+  int32,
+  uint32,
+  int64,
+  uint64,
+  float16,
+  bfloat16,
+  float32,
+  float64,
+  float8_e4m3,
+  float8_e5m2,
+  boolean,
   token,  // 16 bytes, wrap-around addition; for verification only, not in the C API
 };
 constexpr int kNumDTypes = 15;  // those of the C API

@@ -32,13 +32,13 @@ struct Source {
 };
 
 struct ReduceArguments {
-  const Source* sources;       // at least 1
+  const Source* sources;  // at least 1
   int num_sources;
-  void* const* destinations;   // at least 1; all get the same values
+  void* const* destinations;  // at least 1; all get the same values
   int num_destinations;
-  size_t count;                // elements
-  bool partial_result;         // destinations are partials
-  bool streaming = false;      // write past the caches (non-temporal stores)
+  size_t count;            // elements
+  bool partial_result;     // destinations are partials
+  bool streaming = false;  // write past the caches (non-temporal stores)
 };
 
 class Reducer {

@@ -1,7 +1,8 @@
 // The vocabulary of schedules: what one rank does in a collective, one step at a time.
 //
 // A step names memory in chunks of three buffers. Bytes, dtype and addresses enter only when a schedule
-// is bound to a call (engine/binding.hpp), so one schedule serves every size.
+// is bound to a call (engine/binding.hpp), so one schedule serves every size. A step of 0 chunks moves no
+// data (a barrier's messages); its references mean nothing then.
 #pragma once
 #include <cstdint>
 
@@ -44,12 +45,13 @@ constexpr Ref partial(uint32_t chunk) { return Ref(Buffer::scratch, chunk, true)
 // Fixed size and trivially copyable. Unused fields are zero.
 struct Step {
   Kind kind = Kind::nop;
-  uint8_t flags = 0;           // set by Schedule::finish(), see StepFlag
+  uint8_t flags = 0;           // see StepFlag
   uint16_t wait_lane = 0;      // with wait_position > 0: the lane waited for
   int32_t peer = -1;           // send, recv, recv_reduce
   Ref src;                     // send, copy, recv_reduce
   Ref dst;                     // recv, recv_reduce, reduce, copy
-  Ref extent;                  // input or output chunk whose length this data has
+  Ref extent;                  // input or output chunk whose length this data has; may be one that only the
+                               // root has memory for (lengths are known everywhere)
   uint16_t chunks = 1;         // so many consecutive chunks of src, dst and extent
   uint16_t sources = 0;        // reduce: how many; they stand in Schedule::sources from `first_source`
   uint16_t tag = 0;            // tells messages of one pair of ranks apart; equal on both ends
@@ -61,7 +63,14 @@ struct Step {
 static_assert(sizeof(Step) == 32);
 
 enum StepFlag : uint8_t {
-  kView = 1,  // recv: the data stays where it arrived, the next reduce of the lane reads it there
+  // recv: the data stays where it arrived, the next reduce of the lane that names its dst reads it there.
+  // Set by Builder::finish().
+  kView = 1,
+  // recv_reduce: partial sums arrive, not raw contributions. (A recv's dst tells this by itself.)
+  kPartialArrives = 2,
+  // send: the memory is overwritten later in the schedule without a message that proves that the peer has read it, so
+  // the transport must take the data when the step is done. Set by Builder::take().
+  kTake = 4,
 };
 
 }  // namespace wia

@@ -1,0 +1,100 @@
+#include "base/wait.hpp"
+
+#include <linux/futex.h>
+#include <linux/membarrier.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <climits>
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+namespace wia {
+namespace {
+
+constexpr int64_t kLookEvery = 1'000'000;       // ns
+constexpr int64_t kLongestSleep = 20'000'000;   // ns; trouble is looked for at least so often
+constexpr int64_t kBlindSleep = 1'000'000;      // without membarrier a ring may be missed: sleep shortly
+
+// Makes every ringer's store visible before its load of `sleepers`, on the sleeper's account.
+bool fence_everyone() {
+  static const bool registered =
+      syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0;
+  return registered && syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0) == 0;
+}
+
+// A process's registration must happen before others rely on it.
+[[maybe_unused]] const bool registered_at_start = fence_everyone();
+
+}  // namespace
+
+double quota_cpus() {
+  // cgroup v2: "max 100000" or "20000 100000"; v1: two files.
+  std::ifstream v2("/sys/fs/cgroup/cpu.max");
+  std::string quota;
+  double period = 0;
+  if (v2 >> quota >> period && quota != "max" && period > 0) return std::stod(quota) / period;
+  std::ifstream groups("/proc/self/cgroup");
+  std::string line, path;
+  while (std::getline(groups, line)) {
+    const auto first = line.find(':'), second = line.find(':', first + 1);
+    if (second == std::string::npos) continue;
+    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
+    if (controllers.find(",cpu,") != std::string::npos) path = line.substr(second + 1);
+  }
+  for (const std::string& base : {std::string("/sys/fs/cgroup/cpu"), std::string("/sys/fs/cgroup/cpu,cpuacct")}) {
+    double limit = -1, length = 0;
+    std::ifstream(base + path + "/cpu.cfs_quota_us") >> limit;
+    std::ifstream(base + path + "/cpu.cfs_period_us") >> length;
+    if (limit > 0 && length > 0) return limit / length;
+  }
+  return 1e9;
+}
+
+double allowed_cpus() {
+  cpu_set_t set;
+  double allowed = 1;
+  if (sched_getaffinity(0, sizeof set, &set) == 0) allowed = CPU_COUNT(&set);
+  const double quota = quota_cpus();
+  return quota < allowed ? quota : allowed;
+}
+
+void Doorbell::wake() {
+  rings.fetch_add(1, std::memory_order_release);
+  syscall(SYS_futex, reinterpret_cast<uint32_t*>(&rings), FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+}
+
+bool Waiter::pause_slowly() {
+  const int64_t now = now_ns();
+  if (yielding_since_ == 0) yielding_since_ = last_look_ = now;
+  if (now - yielding_since_ < policy_.yield_ns || !policy_.sleep) {
+    sched_yield();
+  } else if (!announced_) {  // say that we sleep; the caller polls once more before we do
+    bell_.sleepers.fetch_add(1, std::memory_order_seq_cst);
+    seen_ = bell_.rings.load(std::memory_order_acquire);
+    announced_ = true;
+    fence_everyone();
+  } else {
+    static const bool fenced = fence_everyone();
+    const int64_t longest = fenced ? kLongestSleep : kBlindSleep;
+    const timespec limit{0, static_cast<long>(longest)};
+    syscall(SYS_futex, reinterpret_cast<uint32_t*>(&bell_.rings), FUTEX_WAIT, seen_, &limit, nullptr, 0);
+    seen_ = bell_.rings.load(std::memory_order_acquire);
+    last_look_ = now;
+    return true;
+  }
+  if (now - last_look_ < kLookEvery) return false;
+  last_look_ = now;
+  return true;
+}
+
+void Waiter::stop_sleeping() {
+  if (!announced_) return;
+  bell_.sleepers.fetch_sub(1, std::memory_order_relaxed);
+  announced_ = false;
+}
+
+}  // namespace wia

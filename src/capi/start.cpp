@@ -1,0 +1,135 @@
+// wia_init, wia_finalize, wia_get_unique_id, wia_init_rank.
+#include <sys/random.h>
+
+#include <cstdio>
+#include <cstring>
+#include <mutex>
+
+#include "base/environment.hpp"
+#include "base/fork.hpp"
+#include "bootstrap/launch.hpp"
+#include "capi/handles.hpp"
+
+namespace wia::capi {
+namespace {
+
+std::mutex mutex_;
+wia_communicator_t* world_ = nullptr;
+int generation_ = 0;  // of wia_init: a job may start over on the same store
+// Serve the meeting points of wia_get_unique_id until the process ends.
+std::vector<std::unique_ptr<StoreServer>>& id_servers() {
+  static auto* servers = new std::vector<std::unique_ptr<StoreServer>>;
+  return *servers;
+}
+
+Result<Config> read_config() {
+  watch_forks();
+  auto config = Config::from_environment();
+  if (config) log::set_level(config->log_level);
+  return config;
+}
+
+Result<wia_communicator_t*> start(Result<std::shared_ptr<World>> world, const std::string& name) {
+  if (!world) return world.take_status();
+  std::vector<int> everyone(static_cast<size_t>((*world)->size()));
+  for (size_t r = 0; r < everyone.size(); ++r) everyone[r] = static_cast<int>(r);
+  const int rank = (*world)->rank();
+  auto made = Communicator::create(std::move(world.value()), std::move(everyone), rank, name);
+  if (!made) return made.take_status();
+  return publish(std::move(made.value()));
+}
+
+Result<wia_communicator_t*> init() {
+  if (in_forked_child()) return forked_status();
+  auto config = read_config();
+  if (!config) return config.take_status();
+  auto launch = detect_launch([](const char* name) { return environment(name); });
+  if (!launch) return launch.take_status();
+  log::set_prefix("rank " + std::to_string(launch->rank));
+  const Deadline deadline = Deadline::after_ms(config->init_timeout_ms);
+  return start(World::join(*launch, "generation" + std::to_string(generation_++) + "/", *config, deadline), "world");
+}
+
+// "wia1 HOST PORT SECRET"
+constexpr char kIdFormat[] = "wia1 %63s %d %32s";
+
+}  // namespace
+
+Communicator* world() {
+  std::lock_guard lock(mutex_);
+  if (!world_) return null<Communicator>(Status(Code::not_initialized, "wia_init has not been called"));
+  return resolve(world_);
+}
+
+}  // namespace wia::capi
+
+using namespace wia;
+using namespace wia::capi;
+
+extern "C" {
+
+wia_status_t wia_init(wia_communicator_t** world) {
+  if (!world) return report(Status(Code::invalid_argument, "world is NULL"));
+  std::lock_guard lock(mutex_);
+  if (!world_ || !world_->backend_data) {
+    auto made = init();
+    if (!made) return report(made.take_status());
+    world_ = made.value();
+  }
+  *world = world_;
+  return WIA_SUCCESS;
+}
+
+wia_communicator_t* wia_create_world_communicator(void) {
+  wia_communicator_t* world = nullptr;
+  return wia_init(&world) == WIA_SUCCESS ? world : nullptr;
+}
+
+wia_status_t wia_finalize(void) {
+  if (in_forked_child()) return report(forked_status());
+  std::lock_guard lock(mutex_);
+  destroy_all();
+  world_ = nullptr;
+  return WIA_SUCCESS;
+}
+
+wia_status_t wia_get_unique_id(wia_unique_id_t* id) {
+  if (!id) return report(Status(Code::invalid_argument, "id is NULL"));
+  if (in_forked_child()) return report(forked_status());
+  unsigned char random[16];
+  if (getrandom(random, sizeof random, 0) != sizeof random) return report(Status(Code::system, "no random numbers from the system"));
+  std::string secret;
+  for (const unsigned char byte : random) secret += fmt::format("{:02x}", byte);
+  auto server = StoreServer::start("127.0.0.1", 0, JobIdentity{"unique-id", secret, 0});
+  if (!server) return report(server.take_status());
+  *id = {};
+  std::snprintf(id->bytes, sizeof id->bytes, "wia1 127.0.0.1 %d %s", server.value()->port(), secret.c_str());
+  std::lock_guard lock(mutex_);
+  id_servers().push_back(std::move(server.value()));
+  return WIA_SUCCESS;
+}
+
+wia_status_t wia_init_rank(wia_communicator_t** world, int num_ranks, const wia_unique_id_t* id, int rank) {
+  if (!world) return report(Status(Code::invalid_argument, "world is NULL"));
+  if (!id) return report(Status(Code::invalid_argument, "id is NULL"));
+  if (num_ranks < 1) return report(Status::error(Code::invalid_argument, "num_ranks is {}; legal are 1 and above", num_ranks));
+  if (rank < 0 || rank >= num_ranks)
+    return report(Status::error(Code::invalid_argument, "rank is {}; legal are 0 to {}", rank, num_ranks - 1));
+  if (in_forked_child()) return report(forked_status());
+  char text[sizeof id->bytes + 1] = {}, host[64], secret[33];
+  std::memcpy(text, id->bytes, sizeof id->bytes);
+  int port = 0;
+  if (std::sscanf(text, kIdFormat, host, &port, secret) != 3)
+    return report(Status(Code::invalid_argument, "id was not made by wia_get_unique_id"));
+  auto config = read_config();
+  if (!config) return report(config.take_status());
+  const Deadline deadline = Deadline::after_ms(config->init_timeout_ms);
+  auto store = Store::connect(host, port, JobIdentity{"unique-id", secret, 0}, deadline);
+  if (!store) return report(store.take_status());
+  auto made = start(World::join(std::move(store.value()), "", rank, num_ranks, *config, deadline), "world");
+  if (!made) return report(made.take_status());
+  *world = made.value();
+  return WIA_SUCCESS;
+}
+
+}  // extern "C"

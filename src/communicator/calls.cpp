@@ -1,0 +1,165 @@
+// From a call's arguments to a bound operation: choice of algorithm, schedule, lengths, slices.
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "communicator/communicator.hpp"
+#include "dispatch/rules.hpp"
+
+namespace wia {
+namespace {
+
+constexpr size_t kSmallestSlice = size_t{16} << 10;
+constexpr size_t kLargestSlice = size_t{64} << 10;
+constexpr size_t kAlignedFrom = 4096;                // chunks of so many bytes begin on a cache line
+constexpr size_t kDirectFrom = 4096;                 // smaller messages are cheaper to copy than to confirm
+constexpr size_t kStreamingFrom = size_t{32} << 20;  // results that leave the caches anyway
+
+// Offsets of chunks that lie one behind the other.
+void fill_offsets(const size_t* counts, const size_t* offsets, int ranks, std::vector<size_t>* copy) {
+  copy->resize(static_cast<size_t>(ranks));
+  for (size_t r = 0, at = 0; r < copy->size(); at += counts[r++]) (*copy)[r] = offsets ? offsets[r] : at;
+}
+
+uint32_t index_of(const Algorithm* algorithm) { return static_cast<uint32_t>(algorithm - all_algorithms().data()); }
+
+}  // namespace
+
+Result<std::pair<const Algorithm*, std::string>> Communicator::choose(const Call& call) const {
+  const Algorithm* algorithm = forced_[static_cast<int>(call.collective)];
+  const bool in_order = deterministic_ && reduces(call.collective);
+  if (algorithm) {
+    if (in_order && !algorithm->rank_order)
+      return Status::error(Code::invalid_argument, "algorithm {} of {} cannot be deterministic: it does not combine in the order of ranks",
+                           algorithm->name, name_of(call.collective));
+    return std::pair(algorithm, std::string("set by the user"));
+  }
+  const int nodes = node_.empty() ? 1 : 1 + *std::max_element(node_.begin(), node_.end());
+  const Choice choice = choose_by_rules(call.collective, call_bytes(call, size()), size(), nodes, !call.counts, deterministic_);
+  auto found = find_algorithm(call.collective, choice.algorithm);
+  if (!found) return found.take_status();
+  return std::pair(found.value(), std::string(choice.reason));
+}
+
+Result<const Communicator::CachedSchedule*> Communicator::schedule_for(const Call& call, bool even) {
+  const auto collective = static_cast<size_t>(call.collective);
+  const bool place = in_place(call, rank_, size());
+  const uint64_t want = uint64_t{even} << 1 | uint64_t{place} | static_cast<uint64_t>(has_root(call.collective) ? call.root : 0) << 8 |
+                        static_cast<uint64_t>(call.collective) << 32;
+  const size_t bytes = call_bytes(call, size());
+  // Mostly the same call as last time.
+  if (const Recent& recent = recent_[collective]; recent.schedule && recent.want == want && recent.bytes == bytes &&
+                                                  recent.forced == forced_[collective] && recent.deterministic == deterministic_)
+    return recent.schedule;
+  auto choice = choose(call);
+  if (!choice) return choice.take_status();
+  const Algorithm* algorithm = choice->first;
+  const CachedSchedule* found = nullptr;
+  for (const auto& cached : schedules_)
+    if (cached->want == want && cached->algorithm == algorithm) found = cached.get();
+  if (!found) {
+    if (!even && !algorithm->uneven)
+      return Status::error(Code::unsupported, "algorithm {} of {} needs blocks of equal length", algorithm->name, name_of(call.collective));
+    Shape shape;
+    shape.collective = call.collective;
+    shape.ranks = size();
+    shape.rank = rank_;
+    shape.root = has_root(call.collective) ? call.root : 0;
+    shape.in_place = place;
+    shape.even = even;
+    shape.node = node_;
+    auto built = algorithm->build(shape);
+    if (!built) return built.take_status();
+    schedules_.push_back(std::make_unique<CachedSchedule>(
+        CachedSchedule{want, algorithm, std::make_shared<const Schedule>(std::move(built.value()))}));
+    found = schedules_.back().get();
+  }
+  recent_[collective] = {found, want, bytes, forced_[collective], deterministic_};
+  return found;
+}
+
+Status Communicator::bind(const Call& call, Operation* operation) {
+  const auto ranks = static_cast<uint32_t>(size());
+  Binding& b = operation->binding;
+  b = {};
+  if (reduces(call.collective)) {
+    auto reducer = reducer_for(call);
+    if (!reducer) return reducer.take_status();
+    b.reducer = reducer.value();
+  }
+  auto cached = schedule_for(call, !call.counts);
+  if (!cached) return cached.take_status();
+  operation->schedule = cached.value()->schedule;
+  const Schedule& schedule = *operation->schedule;
+
+  b.input = static_cast<std::byte*>(const_cast<void*>(call.send));
+  b.output = static_cast<std::byte*>(call.recv);
+  b.raw_bytes = size_of(call.dtype);
+  if (call.collective == Collective::broadcast) b.input = rank_ == call.root ? b.output : nullptr;
+  if (call.counts) {
+    operation->counts.assign(call.counts, call.counts + ranks);
+    fill_offsets(call.counts, call.offsets, size(), &operation->offsets);
+  }
+  const Extents blocks = call.counts ? Extents::given(operation->counts.data(), operation->offsets.data(), ranks)
+                                     : Extents::even(call.count * ranks, ranks);
+  const Extents own = Extents::even(call.counts ? call.counts[rank_] : call.count, 1);
+  const auto split = [&](uint32_t chunks) {
+    const size_t chunk_bytes = chunks ? call.count * b.raw_bytes / chunks : 0;
+    return Extents::even(call.count, chunks, chunk_bytes >= kAlignedFrom ? std::max<size_t>(64 / b.raw_bytes, 1) : 1);
+  };
+  switch (call.collective) {
+    case Collective::all_reduce:
+    case Collective::reduce:
+    case Collective::broadcast: b.input_extents = b.output_extents = split(schedule.output_chunks()); break;
+    case Collective::all_gather:
+    case Collective::gather: b.input_extents = own, b.output_extents = blocks; break;
+    case Collective::reduce_scatter:
+    case Collective::scatter: b.input_extents = blocks, b.output_extents = own; break;
+    case Collective::all_to_all:
+      b.input_extents = b.output_extents = blocks;
+      if (call.recv_counts) {
+        operation->recv_counts.assign(call.recv_counts, call.recv_counts + ranks);
+        fill_offsets(call.recv_counts, call.recv_offsets, size(), &operation->recv_offsets);
+        b.output_extents = Extents::given(operation->recv_counts.data(), operation->recv_offsets.data(), ranks);
+      }
+      break;
+    case Collective::barrier: break;
+  }
+  choose_slices(call, &b, schedule);
+  operation->signature = sign(call, ++sequence_, static_cast<uint8_t>(index_of(cached.value()->algorithm)), size());
+  return {};
+}
+
+// Slices let the ranks work at the same time: one copies in what another copies out. The length of a slice must be the same on
+// all ranks, so it depends on nothing that only this rank knows.
+void Communicator::choose_slices(const Call& call, Binding* binding, const Schedule& schedule) const {
+  const uint64_t longest = std::max(binding->input_extents.longest(), binding->output_extents.longest());
+  const size_t element = std::max(binding->raw_bytes, binding->partial_bytes());
+  const uint32_t chunks = std::max({schedule.input_chunks(), schedule.output_chunks(), 1u});
+  const size_t most = std::min(kLargestSlice, endpoint_->max_staged() / chunks / 64 * 64);
+  size_t bytes = most;
+  if (!call.recv_counts) bytes = std::clamp(longest * element / 4 / 64 * 64, std::min(kSmallestSlice, most), most);
+  const uint64_t elements = std::max<uint64_t>(bytes / element, 1);
+  binding->slices = longest <= elements ? 1 : static_cast<uint32_t>((longest + elements - 1) / elements);
+  binding->slice_elements = binding->slices == 1 ? longest : elements;
+  binding->window = std::min<uint32_t>(binding->slices, 8);
+  binding->direct_from = kDirectFrom;
+  binding->streaming = longest * binding->raw_bytes * chunks >= kStreamingFrom;
+}
+
+Result<const Reducer*> Communicator::reducer_for(const Call& call) {
+  const auto dtype = static_cast<size_t>(call.dtype), op = static_cast<size_t>(call.op);
+  if (op > static_cast<size_t>(Op::premul_sum))
+    return Status::error(Code::invalid_argument, "op is {}; legal are 0 to {}", op, kNumOps - 1);
+  auto& known = reducers_[dtype * (kNumOps + 1) + op];
+  if (!known || (call.op == Op::premul_sum && known->factor() != call.factor)) {
+    auto made = Reducer::make(call.dtype, call.op, size(), call.factor);
+    if (!made) return made.take_status();
+    // Operations under way may still use the one before.
+    if (known) retired_reducers_.push_back(std::move(known));
+    known = std::make_unique<Reducer>(made.value());
+  }
+  return known.get();
+}
+
+}  // namespace wia

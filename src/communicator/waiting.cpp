@@ -1,0 +1,352 @@
+// Running, waiting, and what ends a wait.
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "base/fork.hpp"
+#include "base/log.hpp"
+#include "communicator/communicator.hpp"
+
+namespace wia {
+
+Status Communicator::collective(const Call& call, Request** request) {
+  if (in_forked_child()) return forked_status();
+  WIA_RETURN_IF_ERROR(check(call, rank_, size()));
+  std::unique_lock lock(mutex_);
+  if (!failure_.ok()) return failure_.copy();
+  if (!request && !active_ && queue_.empty()) {
+    WIA_RETURN_IF_ERROR(bind(call, &inline_operation_));
+    return run_inline(inline_operation_);
+  }
+  Request* made = new_request();
+  made->collective = true;
+  if (Status status = bind(call, &made->operation); !status.ok()) {
+    lock.unlock();
+    free(made);
+    return status;
+  }
+  queue_.push_back(made);
+  ++pending_;
+  lock.unlock();
+  if (!request) return wait(made, -1);
+  *request = made;
+  wake_progress_thread();
+  return {};
+}
+
+Status Communicator::transfer(bool sends, void* data, size_t bytes, int peer, int tag, Request** request) {
+  if (in_forked_child()) return forked_status();
+  const char* whose = sends ? "to" : "from";
+  if (peer < 0 || peer >= size()) return Status::error(Code::invalid_argument, "{} is {}; legal are 0 to {}", whose, peer, size() - 1);
+  if (tag < 0) return Status::error(Code::invalid_argument, "tag is {}; legal are 0 and above", tag);
+  if (bytes > 0 && !data) return Status::error(Code::invalid_argument, "buffer is NULL with {} bytes", bytes);
+  std::unique_lock lock(mutex_);
+  if (!failure_.ok()) return failure_.copy();
+  Request* made = new_request();
+  made->collective = false;
+  made->deadline = Deadline::after_ms(timeout_ms_);
+  Transfer& t = made->transfer;
+  t = {};
+  t.sends = sends;
+  t.peer = peer;
+  t.tag = tag;
+  t.data = static_cast<std::byte*>(data);
+  t.bytes = bytes;
+  moving_.push_back(made);
+  ++pending_;
+  transfers_->start(t);
+  progress();
+  lock.unlock();
+  if (!request) return wait(made, -1);
+  *request = made;
+  wake_progress_thread();
+  return {};
+}
+
+Status Communicator::exchange(const void* send, size_t send_bytes, int to, void* recv, size_t recv_bytes, int from, int tag) {
+  Request *receiving = nullptr, *sending = nullptr;
+  WIA_RETURN_IF_ERROR(transfer(false, recv, recv_bytes, from, tag, &receiving));
+  Status sent = transfer(true, const_cast<void*>(send), send_bytes, to, tag, &sending);
+  if (!sent.ok()) {
+    std::unique_lock lock(mutex_);
+    transfers_->cancel(receiving->transfer);
+    std::erase(moving_, receiving);
+    complete(*receiving, sent.copy());
+    lock.unlock();
+    free(receiving);
+    return sent;
+  }
+  Status first = wait(sending, -1);
+  Status second = wait(receiving, -1);
+  return first.ok() ? std::move(second) : std::move(first);
+}
+
+// A blocking call: the caller runs the schedule itself and holds the lock meanwhile.
+Status Communicator::run_inline(const Operation& operation) {
+  begin_call();
+  inline_running_ = true;
+  execution_->start(*operation.schedule, operation.binding, operation.signature);
+  Waiter waiter(world_->wait_policy(), ShmHeap::existing()->header().doorbell);
+  for (;;) {
+    const auto state = execution_->advance();
+    if (state == Execution::State::done) break;
+    Status trouble;
+    if (state == Execution::State::failed) {
+      trouble = execution_failed(operation);
+    } else {
+      const bool moved = !moving_.empty() && progress_transfers();
+      if (moved || state == Execution::State::moved) {
+        waiter.progress();
+        continue;
+      }
+      const bool look = waiter.pause();
+      if (interrupted_.load(std::memory_order_relaxed)) trouble = interruption();
+      else if (look) trouble = look_for_trouble();
+    }
+    if (!trouble.ok()) {
+      inline_running_ = false;
+      return fail(std::move(trouble), true);
+    }
+    if (!failure_.ok()) {
+      inline_running_ = false;
+      return failure_.copy();
+    }
+  }
+  inline_running_ = false;
+  return {};
+}
+
+Status Communicator::execution_failed(const Operation& operation) const {
+  const int peer = execution_->mismatched_peer();
+  if (peer < 0) return execution_->status().copy();
+  return mismatch(peer, operation.signature, endpoint_->last_call(peer));
+}
+
+bool Communicator::progress() {
+  if (!failure_.ok()) return false;
+  bool moved = start_next();
+  if (active_) {
+    const auto state = execution_->advance();
+    moved |= state == Execution::State::moved;
+    if (state == Execution::State::failed) {
+      static_cast<void>(fail(execution_failed(active_->operation), true));
+      return true;
+    }
+    if (state == Execution::State::done) {
+      Request* done = active_;
+      active_ = nullptr;
+      complete(*done, {});
+      start_next();
+      moved = true;
+    }
+  }
+  if (!moving_.empty()) moved |= progress_transfers();
+  return moved;
+}
+
+bool Communicator::start_next() {
+  if (active_ || queue_.empty() || inline_running_) return false;
+  active_ = queue_.front();
+  queue_.pop_front();
+  begin_call();
+  execution_->start(*active_->operation.schedule, active_->operation.binding, active_->operation.signature);
+  return true;
+}
+
+bool Communicator::progress_transfers() {
+  const bool moved = transfers_->progress();
+  for (size_t i = 0; i < moving_.size();) {
+    Request* request = moving_[i];
+    if (!request->transfer.finished) {
+      ++i;
+      continue;
+    }
+    moving_.erase(moving_.begin() + static_cast<std::ptrdiff_t>(i));
+    complete(*request, std::move(request->transfer.status));
+  }
+  return moved;
+}
+
+// --- Requests -----------------------------------------------------------------------------------
+
+Request* Communicator::new_request() {
+  std::unique_ptr<Request> request;
+  if (pool_.empty()) {
+    request = std::make_unique<Request>();
+  } else {
+    request = std::move(pool_.back());
+    pool_.pop_back();
+  }
+  request->communicator = shared_from_this();
+  request->status = {};
+  request->done.store(false, std::memory_order_relaxed);
+  return request.release();
+}
+
+void Communicator::free(Request* request) {
+  const auto keep = std::move(request->communicator);
+  std::lock_guard lock(keep->mutex_);
+  keep->pool_.emplace_back(request);
+}
+
+void Communicator::complete(Request& request, Status status) {
+  request.status = std::move(status);
+  --pending_;
+  request.done.store(true, std::memory_order_release);
+  ShmHeap::existing()->header().doorbell.ring();
+}
+
+Status Communicator::test(Request* request) {
+  Communicator& self = *request->communicator;
+  if (in_forked_child()) return forked_status();
+  if (!request->done.load(std::memory_order_acquire) && self.mutex_.try_lock()) {
+    std::lock_guard lock(self.mutex_, std::adopt_lock);
+    self.progress();
+  }
+  if (!request->done.load(std::memory_order_acquire)) return Status(Code::in_progress, "");
+  Status status = std::move(request->status);
+  free(request);
+  return status;
+}
+
+Status Communicator::wait(Request* request, int64_t timeout_ms) {
+  if (in_forked_child()) return forked_status();
+  Communicator& self = *request->communicator;
+  ++self.waiters_;
+  const bool done = self.drive(*request, Deadline::after_ms(timeout_ms));
+  --self.waiters_;
+  if (self.pending_.load(std::memory_order_relaxed) > 0) self.wake_progress_thread();
+  if (!done) return Status(Code::in_progress, "");
+  Status status = std::move(request->status);
+  free(request);
+  return status;
+}
+
+bool Communicator::drive(Request& request, Deadline deadline) {
+  Waiter waiter(world_->wait_policy(), ShmHeap::existing()->header().doorbell);
+  while (!request.done.load(std::memory_order_acquire)) {
+    bool moved = false;
+    if (mutex_.try_lock()) {
+      std::lock_guard lock(mutex_, std::adopt_lock);
+      moved = progress();
+    }
+    if (moved) {
+      waiter.progress();
+    } else if (waiter.pause()) {
+      if (deadline.passed()) return request.done.load(std::memory_order_acquire);
+      if (mutex_.try_lock()) {
+        std::lock_guard lock(mutex_, std::adopt_lock);
+        if (Status trouble = look_for_trouble(); !trouble.ok()) static_cast<void>(fail(std::move(trouble), true));
+      }
+    }
+  }
+  return true;
+}
+
+bool Communicator::needs_progress() const {
+  return pending_.load(std::memory_order_relaxed) > 0 && waiters_.load(std::memory_order_relaxed) == 0;
+}
+
+bool Communicator::progress_in_background(bool look) {
+  std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock()) return false;
+  const bool moved = progress();
+  if (!moved && look)
+    if (Status trouble = look_for_trouble(); !trouble.ok()) static_cast<void>(fail(std::move(trouble), true));
+  return moved;
+}
+
+void Communicator::wake_progress_thread() {
+  if (!registered_.load(std::memory_order_acquire) && !registered_.exchange(true)) ProgressThread::instance().add(this);
+  ProgressThread::instance().notify();
+}
+
+// --- Trouble --------------------------------------------------------------------------------------
+
+void Communicator::begin_call() {
+  call_started_ns_ = 0;  // the clock is read when the wait begins to be long
+  lateness_told_ = false;
+}
+
+const Operation* Communicator::current_operation() const {
+  return inline_running_ ? &inline_operation_ : active_ ? &active_->operation : nullptr;
+}
+
+Status Communicator::interruption() const {
+  return Status::error(Code::aborted, "the communicator {} was aborted or destroyed on rank {} during a call", name_, rank_);
+}
+
+// Called about every millisecond of a wait in which nothing moved.
+Status Communicator::look_for_trouble() {
+  if (!failure_.ok()) return {};
+  const Operation* current = current_operation();
+  const int64_t now = now_ns();
+  if (current && call_started_ns_ == 0) call_started_ns_ = now;
+  std::vector<int> partners;
+  for (const Request* request : moving_) partners.push_back(request->transfer.peer);
+  if (const auto trouble = endpoint_->check(current != nullptr, partners)) {
+    // What the peer sent before it left is still good.
+    if (trouble->kind == Trouble::dead || trouble->kind == Trouble::left) {
+      bool moved = !moving_.empty() && progress_transfers();
+      if (current) moved |= execution_->advance() != Execution::State::waiting;
+      if (moved) return {};
+    }
+    return explain(*trouble, current);
+  }
+  const int64_t limit = timeout_ms_.load(std::memory_order_relaxed);
+  if (current && limit > 0 && now - call_started_ns_ > limit * 1'000'000) return timed_out(*current);
+  for (const Request* request : moving_)
+    if (request->deadline.passed(now))
+      return Status::error(Code::timeout, "rank {} of {}: no end after {:.1f} s: {}", rank_, name_, static_cast<double>(limit) * 1e-3,
+                           transfers_->describe());
+  if (current && !lateness_told_ && now - call_started_ns_ > world_->config().late_notice_ms * 1'000'000) {
+    lateness_told_ = true;
+    log::warning("rank {} of {} has waited {:.0f} s in {}: {}", rank_, name_, static_cast<double>(now - call_started_ns_) * 1e-9,
+                 describe(current->signature), who_is_missing(current->signature));
+  }
+  return {};
+}
+
+Status Communicator::explain(const Trouble& trouble, const Operation* current) const {
+  const std::string where = current ? describe(current->signature) : transfers_->describe();
+  switch (trouble.kind) {
+    case Trouble::failed: return Status(trouble.code, trouble.text);
+    case Trouble::mismatch: return mismatch(trouble.peer, current->signature, trouble.signature);
+    default:
+      return Status::error(Code::peer_failed, "{} is lost to {}: {}; rank {} noticed it in {}", rank_text(trouble.peer), name_, trouble.text, rank_,
+                           where);
+  }
+}
+
+Status Communicator::mismatch(int peer, const CallSignature& mine, const CallSignature& theirs) const {
+  return Status::error(Code::mismatch, "ranks of {} made different calls: rank {} made {}; rank {} made {}", name_, rank_, describe(mine), peer,
+                       describe(theirs));
+}
+
+Status Communicator::timed_out(const Operation& current) const {
+  return Status::error(Code::timeout,
+                       "rank {} of {} waited {:.1f} s in {}: {}; if ranks may be so late, raise WIA_TIMEOUT or wia_communicator_set_timeout", rank_,
+                       name_, static_cast<double>(now_ns() - call_started_ns_) * 1e-9, describe(current.signature),
+                       who_is_missing(current.signature));
+}
+
+std::string Communicator::rank_text(int rank) const { return fmt::format("rank {} ({})", rank, endpoint_->describe_peer(rank)); }
+
+std::string Communicator::who_is_missing(const CallSignature& call) const {
+  std::string text;
+  int told = 0;
+  for (int r = 0; r < size(); ++r) {
+    if (r == rank_) continue;
+    const CallSignature last = endpoint_->last_call(r);
+    if (last.sequence >= call.sequence) continue;
+    if (++told > 8) continue;
+    text += fmt::format("{}{} has not entered it{}", text.empty() ? "" : "; ", rank_text(r),
+                        last.sequence ? fmt::format(" (its last was {})", describe(last)) : " (it has made no call yet)");
+  }
+  if (told > 8) text += fmt::format("; and {} more", told - 8);
+  if (text.empty()) text = fmt::format("all have entered it; waiting for ranks {}; {}", fmt::join(execution_->waiting_for(), ", "), execution_->cursors());
+  return text;
+}
+
+}  // namespace wia

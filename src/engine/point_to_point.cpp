@@ -1,0 +1,236 @@
+#include "engine/point_to_point.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace wia {
+namespace {
+
+constexpr size_t kEagerBytes = 4096;
+constexpr size_t kCopyAtOnce = size_t{1} << 20;  // then others get a turn
+
+}  // namespace
+
+PointToPoint::PointToPoint(Endpoint& endpoint) : endpoint_(endpoint), peers_(static_cast<size_t>(endpoint.size())) {}
+
+void PointToPoint::start(Transfer& transfer) {
+  transfer.id = next_id_++;
+  transfer.finished = false;
+  active_.emplace(transfer.id, &transfer);
+  Peer& peer = peers_[transfer.peer];
+  if (transfer.sends) {
+    transfer.stage = Transfer::Stage::queued;
+    peer.starting.push_back(&transfer);
+    return;
+  }
+  transfer.stage = Transfer::Stage::posted;
+  for (auto message = peer.unexpected.begin(); message != peer.unexpected.end(); ++message) {
+    if (message->header.tag != transfer.tag) continue;
+    const Unexpected first = std::move(*message);
+    peer.unexpected.erase(message);
+    match(transfer, first.header, first.is_eager ? first.data.data() : nullptr);
+    return;
+  }
+  peer.posted.push_back(&transfer);
+}
+
+bool PointToPoint::progress() {
+  if (active_.empty()) return false;
+  bool moved = false;
+  for (int p = 0; p < endpoint_.size(); ++p) {
+    moved |= take_packets(p);
+    moved |= start_sends(p);
+  }
+  for (size_t i = 0; i < moving_.size();) {
+    Transfer& transfer = *moving_[i];
+    moved |= step(transfer);
+    if (transfer.finished || transfer.stage == Transfer::Stage::receiving) {
+      moving_[i] = moving_.back();
+      moving_.pop_back();
+    } else {
+      ++i;
+    }
+  }
+  return moved;
+}
+
+bool PointToPoint::take_packets(int peer) {
+  bool moved = false;
+  Packet packet;
+  while (endpoint_.peek(peer, &packet)) {
+    handle(peer, packet);
+    endpoint_.pop(peer);
+    moved = true;
+  }
+  return moved;
+}
+
+Transfer* PointToPoint::find(uint32_t id) {
+  const auto found = active_.find(id);
+  return found == active_.end() ? nullptr : found->second;
+}
+
+void PointToPoint::handle(int peer, const Packet& packet) {
+  Header header;
+  std::memcpy(&header, packet.header, sizeof header);
+  switch (packet.type) {
+    case eager:
+    case request: {
+      auto& posted = peers_[peer].posted;
+      const auto receive = std::find_if(posted.begin(), posted.end(), [&](const Transfer* t) { return t->tag == header.tag; });
+      if (receive == posted.end()) {
+        peers_[peer].unexpected.push_back({header, packet.type == eager, {packet.data, packet.data + (packet.type == eager ? packet.bytes : 0)}});
+        return;
+      }
+      Transfer& transfer = **receive;
+      posted.erase(receive);
+      match(transfer, header, packet.type == eager ? packet.data : nullptr);
+      return;
+    }
+    case ready:
+      if (Transfer* transfer = find(header.id)) {
+        transfer->peer_id = header.peer_id;
+        transfer->location = header.location;
+        transfer->stage = header.location >= 0 ? Transfer::Stage::writing : Transfer::Stage::streaming;
+        moving_.push_back(transfer);
+      }
+      return;
+    case piece:
+      if (Transfer* transfer = find(header.id)) {
+        std::memcpy(transfer->data + header.offset, packet.data, packet.bytes);
+        transfer->moved += packet.bytes;
+        if (transfer->moved == transfer->bytes) finish(*transfer);
+      }
+      return;
+    case done:
+    case written:
+      if (Transfer* transfer = find(header.id)) finish(*transfer);
+      return;
+  }
+}
+
+// A receive has met its message. eager_data: the message itself; null: it was announced.
+void PointToPoint::match(Transfer& receive, const Header& header, const std::byte* eager_data) {
+  const bool announced = eager_data == nullptr && header.bytes > kEagerBytes;
+  if (header.bytes != receive.bytes) {
+    receive.status = Status::error(header.bytes > receive.bytes ? Code::truncated : Code::invalid_argument,
+                                   "the message from rank {} with tag {} has {} bytes, the receive buffer {}", receive.peer, receive.tag,
+                                   header.bytes, receive.bytes);
+  } else if (!announced && receive.bytes > 0) {
+    std::memcpy(receive.data, eager_data, receive.bytes);
+  }
+  if (!announced) {
+    finish(receive, std::move(receive.status));
+    return;
+  }
+  receive.peer_id = header.id;
+  receive.location = header.location;
+  receive.moved = 0;
+  // With an error the sender is only told that it is done.
+  receive.stage = !receive.status.ok()     ? Transfer::Stage::read
+                  : header.location >= 0   ? Transfer::Stage::reading
+                                           : Transfer::Stage::matched;
+  moving_.push_back(&receive);
+}
+
+bool PointToPoint::start_sends(int peer) {
+  bool moved = false;
+  auto& starting = peers_[peer].starting;
+  while (!starting.empty()) {
+    Transfer& transfer = *starting.front();
+    const bool small = transfer.bytes <= kEagerBytes;
+    const Header header{transfer.tag, transfer.id, 0, 0, transfer.bytes, 0, small ? -1 : endpoint_.locate(transfer.data, transfer.bytes)};
+    if (!endpoint_.push(peer, small ? eager : request, &header, sizeof header, transfer.data, small ? transfer.bytes : 0)) return moved;
+    starting.pop_front();
+    moved = true;
+    if (small) {
+      finish(transfer);
+    } else {
+      transfer.stage = Transfer::Stage::announced;
+    }
+  }
+  return moved;
+}
+
+// Carries a matched transfer on as far as there is room.
+bool PointToPoint::step(Transfer& t) {
+  using Stage = Transfer::Stage;
+  const auto tell = [&](PacketType type) {
+    const int64_t location = type == ready ? endpoint_.locate(t.data, t.bytes) : -1;
+    const Header header{t.tag, t.peer_id, t.id, 0, t.bytes, 0, location};
+    return endpoint_.push(t.peer, type, &header, sizeof header, nullptr, 0);
+  };
+  switch (t.stage) {
+    case Stage::matched:
+      if (!tell(ready)) return false;
+      t.stage = Stage::receiving;
+      return true;
+    case Stage::reading:
+    case Stage::writing: {
+      const size_t part = std::min(kCopyAtOnce, t.bytes - t.moved);
+      std::byte* other = endpoint_.resolve(t.peer, t.location) + t.moved;
+      std::byte* own = t.data + t.moved;
+      std::memcpy(t.stage == Stage::reading ? own : other, t.stage == Stage::reading ? other : own, part);
+      t.moved += part;
+      if (t.moved == t.bytes) t.stage = t.stage == Stage::reading ? Stage::read : Stage::written;
+      return true;
+    }
+    case Stage::read:
+    case Stage::written:
+      if (!tell(t.stage == Stage::read ? done : written)) return false;
+      finish(t, std::move(t.status));
+      return true;
+    case Stage::streaming: {
+      bool moved = false;
+      while (t.moved < t.bytes) {
+        const size_t part = std::min(endpoint_.max_packet_data(), t.bytes - t.moved);
+        const Header header{t.tag, t.peer_id, t.id, 0, t.bytes, t.moved, -1};
+        if (!endpoint_.push(t.peer, piece, &header, sizeof header, t.data + t.moved, part)) return moved;
+        t.moved += part;
+        moved = true;
+      }
+      finish(t);
+      return true;
+    }
+    default: return false;
+  }
+}
+
+void PointToPoint::finish(Transfer& transfer, Status status) {
+  active_.erase(transfer.id);
+  transfer.status = std::move(status);
+  transfer.finished = true;
+}
+
+void PointToPoint::cancel(Transfer& transfer) {
+  active_.erase(transfer.id);
+  std::erase(moving_, &transfer);
+  std::erase(peers_[transfer.peer].posted, &transfer);
+  std::erase(peers_[transfer.peer].starting, &transfer);
+}
+
+void PointToPoint::fail(const Status& status) {
+  for (auto& [id, transfer] : active_) {
+    transfer->status = status.copy();
+    transfer->finished = true;
+  }
+  active_.clear();
+  moving_.clear();
+  for (Peer& peer : peers_) peer = {};
+}
+
+std::string PointToPoint::describe() const {
+  std::string text;
+  for (const auto& [id, t] : active_) {
+    if (!text.empty()) text += "; ";
+    const bool waits = t->sends ? t->stage <= Transfer::Stage::announced : t->stage == Transfer::Stage::posted;
+    text += fmt::format("a {} of {} bytes {} rank {} with tag {}{}", t->sends ? "send" : "receive", t->bytes, t->sends ? "to" : "from", t->peer,
+                        t->tag, !waits ? "" : t->sends ? " (that rank has posted no matching receive)" : " (that rank has sent nothing with this tag)");
+    if (text.size() > 600) break;
+  }
+  return text;
+}
+
+}  // namespace wia

@@ -1,0 +1,148 @@
+// Transport between ranks that share memory (ShmHeap). See endpoint.hpp for the interface, shm_layout.hpp for
+// what lies where.
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "transport/endpoint.hpp"
+#include "transport/shm_heap.hpp"
+#include "transport/shm_layout.hpp"
+
+namespace wia {
+
+// Memory for blocks of ranks that have departed from their communicators but whose peers have not yet.
+// Swept when a communicator is made or destroyed. Thread safe.
+class ShmGraveyard {
+ public:
+  static ShmGraveyard& instance();
+  void bury(std::byte* block, std::vector<std::shared_ptr<PeerHeap>> peers);
+  void sweep();
+
+ private:
+  struct Grave {
+    std::byte* block;
+    std::vector<std::shared_ptr<PeerHeap>> peers;
+  };
+  std::mutex mutex_;
+  std::vector<Grave> graves_;
+};
+
+struct ShmOptions {
+  size_t staging_bytes = size_t{1} << 20;         // per rank, for collectives
+  size_t packet_staging_bytes = size_t{1} << 18;  // per rank, for point to point
+};
+
+// First half of making an endpoint: the own block, whose offset in the own heap the peers must learn.
+class ShmBlock {
+ public:
+  static Result<ShmBlock> make(int ranks, const ShmOptions& options);
+  ShmBlock(ShmBlock&& other) noexcept : block_(other.block_), layout_(other.layout_) { other.block_ = nullptr; }
+  ShmBlock& operator=(ShmBlock&&) = delete;
+  ~ShmBlock();
+  uint64_t offset() const;
+
+ private:
+  friend class ShmEndpoint;
+  ShmBlock(std::byte* block, const shm::BlockLayout& layout) : block_(block), layout_(layout) {}
+  std::byte* block_;
+  shm::BlockLayout layout_;
+};
+
+class ShmEndpoint final : public Endpoint {
+ public:
+  // `heaps[r]` and `offsets[r]`: heap and block of rank r (entry `rank`: the own ones).
+  ShmEndpoint(int rank, ShmBlock block, std::vector<std::shared_ptr<PeerHeap>> heaps, const std::vector<uint64_t>& offsets);
+  ~ShmEndpoint() override;
+
+  void enter(const CallSignature& call, std::byte* output, size_t output_bytes) override;
+  void leave() override;
+  Entered entered(int peer) const override;
+  size_t max_staged() const override { return staging_.limit; }
+  std::byte* stage(std::span<const int> peers, size_t bytes) override;
+  void post(std::span<const int> peers, const Key& key, size_t bytes) override;
+  bool can_send_direct(const std::byte* data, size_t bytes) const override { return own_.contains(data, bytes); }
+  bool post_direct(std::span<const int> peers, const Key& key, const std::byte* data, size_t bytes) override;
+  std::byte* landing(int peer) const override;
+  bool post_landed(int peer, const Key& key, const std::byte* data, size_t bytes) override;
+  bool can_post(int peer) const override;
+  bool drained() override;
+  Message find(int peer, const Key& key) override;
+  void release(int peer, const Message& message) override;
+  size_t max_packet_data() const override { return packet_staging_.limit; }
+  bool push(int peer, uint8_t type, const void* header, size_t header_bytes, const std::byte* data, size_t bytes) override;
+  bool peek(int peer, Packet* packet) override;
+  void pop(int peer) override;
+  int64_t locate(const std::byte* data, size_t bytes) const override;
+  std::byte* resolve(int peer, int64_t location) const override { return peers_[peer].heap + location; }
+  std::optional<Trouble> check(bool collective, std::span<const int> partners) override;
+  void announce_failure(Code code, const std::string& text) override;
+  CallSignature last_call(int peer) const override;
+  std::string describe_peer(int peer) const override;
+  size_t shared_bytes() const override { return layout_.bytes; }
+
+ private:
+  // The sender's end of a ring in a peer's block.
+  struct Outgoing {
+    shm::Ring* ring;
+    uint32_t next = 0;                  // position of the next entry
+    mutable uint32_t released = 0;      // as last read
+    bool full() const;
+    bool has_released(uint32_t position) const;  // and everything before
+  };
+  // The receiver's end of a ring in the own block.
+  struct Incoming {
+    shm::Ring* ring;
+    uint32_t base = 0;      // oldest entry not given back
+    uint32_t consumed = 0;  // bit i: entry base + i is done with
+    void release(uint32_t position);
+  };
+  // Memory given out in order and taken back in order, as receivers release what they read.
+  struct Staging {
+    struct Pending {
+      uint64_t end;
+      uint32_t position;
+      int32_t peer;
+      bool last;  // of its group
+    };
+    std::byte* base = nullptr;
+    size_t bytes = 0, limit = 0;
+    uint64_t head = 0, tail = 0;  // monotone; place = value % bytes
+    std::vector<Pending> pending;  // circular
+    uint32_t first = 0, count = 0;
+  };
+  struct alignas(64) Peer {
+    Outgoing out;
+    Incoming in;
+    Outgoing packets_out;
+    Incoming packets_in;
+    std::byte* heap;
+    shm::RankState* state;
+    Doorbell* bell;
+    int64_t landing = -1;
+    uint32_t landing_operation = 0;
+    uint32_t last_direct = 0;  // position after the last direct message
+    bool direct_pending = false;
+    std::byte* block;
+  };
+
+  std::byte* take(Staging& staging, size_t bytes, bool packets);
+  void reclaim(Staging& staging, bool packets);
+  void remember(Staging& staging, int peer, uint32_t position, bool last);
+  shm::Entry& open(Outgoing& out, const Key& key, shm::EntryKind kind);
+  static void publish(Peer& peer, Outgoing& out, shm::Entry& entry);
+
+  ShmHeap& own_;
+  std::byte* const block_;
+  const shm::BlockLayout layout_;
+  shm::RankState& state_;
+  shm::Departure* const departures_;
+  std::vector<std::shared_ptr<PeerHeap>> heaps_;
+  std::vector<Peer> peers_;
+  Staging staging_, packet_staging_;
+  CallSignature call_;
+  int64_t output_location_ = -1;
+  alignas(64) std::byte inline_buffer_[shm::kInlineBytes];
+  std::byte* staged_ = nullptr;
+};
+
+}  // namespace wia
