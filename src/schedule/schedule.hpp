@@ -65,7 +65,7 @@ class Builder {
   // The split C of buffers that the algorithm may split as it likes (all_reduce, reduce, broadcast).
   Builder(const Shape& shape, uint32_t split = 1);
 
-  // Lanes are numbered from 0 and come into being with their first step.
+  // Lanes are numbered from 0; those that have no step in the end are left out, the others move up.
   void send(int lane, int peer, Ref src, int tag, uint32_t chunks = 1) { send(lane, peer, src, tag, chunks, src); }
   void send(int lane, int peer, Ref src, int tag, uint32_t chunks, Ref extent);
   void recv(int lane, int peer, Ref dst, int tag, uint32_t chunks = 1) { recv(lane, peer, dst, tag, chunks, dst); }
@@ -75,7 +75,8 @@ class Builder {
                    Format arriving = Format::raw);
   // The last step of `lane`, a send, must take its data at once (kTake).
   void take(int lane);
-  void reduce(int lane, Ref dst, std::span<const Ref> sources, Ref extent);
+  // Of `chunks` consecutive chunks from dst, each source and extent on.
+  void reduce(int lane, Ref dst, std::span<const Ref> sources, Ref extent, uint32_t chunks = 1);
   void copy(int lane, Ref dst, Ref src, uint32_t chunks, Ref extent);
 
   // Number of steps that `lane` has so far: what a wait waits for.

@@ -1,0 +1,146 @@
+#include "verify/verify.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <mutex>
+#include <numeric>
+#include <thread>
+
+#include "verify/match.hpp"
+#include "verify/runner.hpp"
+#include "verify/world.hpp"
+
+namespace wia {
+namespace {
+
+using Schedules = std::vector<Schedule>;
+
+Result<Schedules> build_all(const Case& a_case) {
+  Schedules schedules;
+  schedules.reserve(static_cast<size_t>(a_case.shape.ranks));
+  Status refusal;
+  int refused = 0;
+  for (int r = 0; r < a_case.shape.ranks; ++r) {
+    Result<Schedule> built = a_case.algorithm->build(a_case.shape_of(r));
+    if (built) {
+      schedules.push_back(std::move(*built));
+    } else if (built.status().code() == Code::unsupported) {
+      refusal = built.take_status();
+      ++refused;
+    } else {
+      return Status::error(Code::protocol, "rank {} cannot be built: {}", r, built.status().text());
+    }
+  }
+  if (refused == 0) return schedules;
+  if (refused == a_case.shape.ranks) return refusal;
+  return Status::error(Code::protocol, "some ranks refuse this shape, others do not: {}", refusal.text());
+}
+
+Status run(const Case& a_case, const Schedules& schedules, const Variant& variant) {
+  World world(a_case, variant, schedules[0].output_chunks());
+  Runner runner(a_case.shape.ranks, variant.transport);
+  WIA_RETURN_IF_ERROR(runner.run(schedules, world, variant, a_case.shape.collective == Collective::barrier));
+  return world.check();
+}
+
+}  // namespace
+
+Status verify(const Case& a_case, size_t* runs) {
+  Result<Schedules> schedules = build_all(a_case);
+  if (!schedules) return schedules.take_status();
+  WIA_RETURN_IF_ERROR(check_match(*schedules));
+  for (const Variant& variant : variants_of(a_case)) {
+    ++*runs;
+    if (Status status = run(a_case, *schedules, variant); !status.ok())
+      return Status::error(Code::protocol, "{}: {}", variant.text(), status.text());
+  }
+  return {};
+}
+
+namespace {
+
+// One algorithm with one number of ranks.
+struct Job {
+  size_t algorithm;
+  int ranks;
+};
+
+class Verification {
+ public:
+  Verification(std::span<const Algorithm* const> algorithms, const VerifyOptions& options)
+      : algorithms_(algorithms), options_(options), proofs_(algorithms.size()) {
+    for (size_t a = 0; a < algorithms.size(); ++a) {
+      proofs_[a].algorithm = algorithms[a];
+      for (const int ranks : options.ranks) jobs_.push_back({a, ranks});
+    }
+    // The largest first, so that no thread is left with one at the end.
+    std::stable_sort(jobs_.begin(), jobs_.end(), [](const Job& a, const Job& b) { return a.ranks > b.ranks; });
+  }
+
+  std::vector<Proof> run() {
+    std::vector<std::thread> threads;
+    for (int t = 1; t < options_.threads; ++t) threads.emplace_back([this] { work(); });
+    work();
+    for (std::thread& thread : threads) thread.join();
+    for (Proof& proof : proofs_) {
+      std::sort(proof.proven.begin(), proof.proven.end());
+      std::sort(proof.unsupported.begin(), proof.unsupported.end());
+    }
+    return std::move(proofs_);
+  }
+
+ private:
+  void work() {
+    for (;;) {
+      std::unique_lock lock(mutex_);
+      if (next_ == jobs_.size()) return;
+      const Job job = jobs_[next_++];
+      lock.unlock();
+      do_job(job);
+    }
+  }
+
+  void do_job(const Job& job) {
+    const auto start = std::chrono::steady_clock::now();
+    size_t cases = 0, runs = 0;
+    std::string failure;
+    for (const Case& one : cases_of(*algorithms_[job.algorithm], job.ranks)) {
+      Status status = verify(one, &runs);
+      if (status.code() == Code::unsupported) continue;
+      ++cases;
+      if (status.ok()) continue;
+      failure = fmt::format("{}: {}", one.text(), status.text());
+      break;
+    }
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+    std::lock_guard lock(mutex_);
+    Proof& proof = proofs_[job.algorithm];
+    proof.cases += cases;
+    proof.runs += runs;
+    proof.seconds += took.count();
+    if (failure.empty()) {
+      (cases > 0 ? proof.proven : proof.unsupported).push_back(job.ranks);
+    } else if (proof.failure.empty() || job.ranks < proof.failed_ranks) {  // the smallest is the easiest to look at
+      proof.failure = std::move(failure);
+      proof.failed_ranks = job.ranks;
+    }
+    if (options_.progress) options_.progress(++done_, jobs_.size(), proof);
+  }
+
+  const std::span<const Algorithm* const> algorithms_;
+  const VerifyOptions& options_;
+  std::vector<Proof> proofs_;
+  std::vector<Job> jobs_;
+  std::mutex mutex_;
+  size_t next_ = 0, done_ = 0;
+};
+
+}  // namespace
+
+std::vector<Proof> verify_all(std::span<const Algorithm* const> algorithms, const VerifyOptions& options) {
+  return Verification(algorithms, options).run();
+}
+
+}  // namespace wia

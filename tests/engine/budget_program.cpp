@@ -1,0 +1,97 @@
+// Runs N all-reduces of 8 bytes over the loop transport, for budget_test.cpp to count what they cost.
+//
+//   budget_program RANKS OPERATIONS [allocations]
+//
+// Prints the steps of all ranks in one operation; with `allocations` also how many calls of operator new and delete
+// the operations made.
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <vector>
+
+#include "engine/execution.hpp"
+#include "transport/loop.hpp"
+
+namespace {
+long allocations = 0;
+}
+
+void* operator new(size_t bytes) {
+  ++allocations;
+  if (void* memory = std::malloc(bytes)) return memory;
+  std::abort();
+}
+void operator delete(void* memory) noexcept {
+  ++allocations;
+  std::free(memory);
+}
+void operator delete(void* memory, size_t) noexcept { operator delete(memory); }
+
+namespace wia {
+namespace {
+
+// Everyone sends its input to all others and adds up.
+Schedule build(int ranks, int rank) {
+  Shape shape;
+  shape.ranks = ranks;
+  shape.rank = rank;
+  Builder builder(shape);
+  const uint32_t scratch_begin = builder.allocate_scratch(static_cast<uint32_t>(ranks));
+  std::vector<Ref> sources;
+  for (int i = 1; i < ranks; ++i) builder.send(0, (rank + i) % ranks, input(0), 0);
+  for (int peer = 0; peer < ranks; ++peer) {
+    const Ref place = peer == rank ? input(0) : scratch(scratch_begin + static_cast<uint32_t>(peer));
+    if (peer != rank) builder.recv(0, peer, place, 0, 1, output(0));
+    sources.push_back(place);
+  }
+  builder.reduce(0, output(0), sources, output(0));
+  return std::move(std::move(builder).finish().value());
+}
+
+struct Rank {
+  Rank(LoopGroup& group, int rank) : schedule(build(group.ranks(), rank)), execution(group.endpoint(rank)) {}
+  Schedule schedule;
+  Execution execution;
+  int64_t in = 1, out = 0;
+};
+
+void all_reduce(std::vector<Rank>& ranks, const Reducer& reducer, uint64_t sequence) {
+  for (Rank& rank : ranks) {
+    Binding binding;
+    binding.input = reinterpret_cast<std::byte*>(&rank.in);
+    binding.output = reinterpret_cast<std::byte*>(&rank.out);
+    binding.input_extents = binding.output_extents = Extents::even(1, 1);
+    binding.raw_bytes = 8;
+    binding.reducer = &reducer;
+    binding.slice_elements = 1;
+    CallSignature call;
+    call.sequence = sequence;
+    call.hash = 42;
+    rank.execution.start(rank.schedule, binding, call);
+    rank.execution.advance();  // its sends
+  }
+  for (Rank& rank : ranks) {
+    if (rank.execution.advance() != Execution::State::done || rank.out != static_cast<int64_t>(ranks.size())) std::abort();
+  }
+}
+
+}  // namespace
+}  // namespace wia
+
+int main(int argc, char** argv) {
+  if (argc < 3) return 2;
+  wia::LoopGroup group(std::atoi(argv[1]));
+  const wia::Reducer reducer = wia::Reducer::make(wia::DType::int64, wia::Op::sum, group.ranks()).value();
+  std::vector<wia::Rank> ranks;
+  ranks.reserve(static_cast<size_t>(group.ranks()));
+  for (int rank = 0; rank < group.ranks(); ++rank) ranks.emplace_back(group, rank);
+  const uint64_t warm_up = 100, end = warm_up + static_cast<uint64_t>(std::atoll(argv[2]));
+  for (uint64_t sequence = 1; sequence < warm_up; ++sequence) all_reduce(ranks, reducer, sequence);
+  const long before = allocations;
+  for (uint64_t sequence = warm_up; sequence < end; ++sequence) all_reduce(ranks, reducer, sequence);
+  size_t steps = 0;
+  for (const wia::Rank& rank : ranks) steps += rank.schedule.num_steps();
+  const long made = allocations - before;
+  std::printf("steps %zu allocations %ld\n", steps, made);
+}
