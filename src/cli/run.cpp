@@ -1,4 +1,6 @@
 // wia run: starts the ranks of a job on this host.
+#include <fmt/core.h>
+
 #include <CLI/CLI.hpp>
 #include <memory>
 
@@ -16,7 +18,11 @@ struct Options {
   bool no_prefix = false;
 };
 
-int run(const Options& options, const Invocation& invocation) {
+int run(const Options& options, const Invocation& invocation, const std::vector<std::string>& extras) {
+  if (!extras.empty())
+    throw CLI::ValidationError(extras.front(), invocation.program
+                                                   ? "not an option of wia run"
+                                                   : "not an option; the program follows after --");
   if (!invocation.program || invocation.program->empty())
     throw CLI::ValidationError("the program is missing: wia run -n N -- PROGRAM [ARGUMENTS...]");
   LaunchOptions launch_options;
@@ -49,7 +55,10 @@ void add_run(CLI::App& app, Invocation& invocation) {
       "The program follows after --:  wia run -n 4 -- ./train --epochs 3\n"
       "Exit code: that of the first rank that fails (128 + signal), 0 when none does; 127: no such program;\n"
       "124: timeout; 2: usage.");
-  command->callback([options, &invocation] { invocation.exit_code = run(*options, invocation); });
+  // Taken only to say what is wrong with them.
+  command->allow_extras();
+  command->callback(
+      [=, &invocation] { invocation.exit_code = run(*options, invocation, command->remaining()); });
 }
 
 }  // namespace wia::cli
