@@ -20,10 +20,7 @@
 namespace wia {
 namespace {
 
-constexpr Lanes kInNode{0, 1};
-// Of the column that a rank serves as its `index`-th: two phases.
-constexpr Lanes first_lanes(int index) { return {2 + 4 * index, 3 + 4 * index}; }
-constexpr Lanes second_lanes(int index) { return {4 + 4 * index, 5 + 4 * index}; }
+constexpr Lanes kInNode{0, 1}, kAcross{2, 3}, kGatherAcross{4, 5}, kGatherInNode{6, 7};
 
 // Each rank of this node with the chunks of the columns that it serves.
 template <class ChunksOf>
@@ -82,15 +79,15 @@ class AllReduce {
       sums = one_node ? Place{output(0)} : flow.partials(blocks.range_of(team.me));
       direct_reduce_scatter(flow, blocks, Place{input(0)}, sums);
     }
-    for (int i = 0; i < served.count && !one_node; ++i) across(served.first + i, i, sums);
+    builder_.wait(kAcross.out, kInNode.in, builder_.position(kInNode.in));
+    builder_.wait(kAcross.in, kInNode.in, builder_.position(kInNode.in));
+    for (int i = 0; i < served.count && !one_node; ++i) across(served.first + i, served.count == 1, sums);
     if (has_node_level(nodes_)) {
-      Flow flow(builder_, team, Buffer::output, first_lanes(served.count), chunks_);
+      Flow flow(builder_, team, Buffer::output, kGatherInNode, chunks_);
       if (one_node) flow.continue_in(kInNode.in);
       flow.sends_after(kInNode.out);  // both phases share channels: the first one's messages come first
-      for (int i = 0; i < served.count; ++i) {
-        flow.sends_after(first_lanes(i).in);
-        flow.sends_after(second_lanes(i).in);
-      }
+      flow.sends_after(kAcross.in);
+      flow.sends_after(kGatherAcross.in);
       direct_all_gather(flow, blocks, Place{output(0)}, Place{output(0)});
     }
     return std::move(builder_).finish();
@@ -103,12 +100,11 @@ class AllReduce {
     return chunks;
   }
 
-  void across(int column, int index, Place sums) {
+  // The only column's results leave from where they are made. Of several, the later must not be held up
+  // there.
+  void across(int column, bool only, Place sums) {
     const Team team = nodes_.column_team(column);
-    const Lanes first = first_lanes(index);
-    Flow reducing(builder_, team, Buffer::output, first, 0);
-    reducing.sends_after(kInNode.in);
-    reducing.receives_after(kInNode.in);
+    Flow reducing(builder_, team, Buffer::output, kAcross, 0);
     const Place result{output(0)};
     if (!across_.reduce_scatter) {
       const bool in_place = shape_.in_place && sums.origin.buffer() == Buffer::input;
@@ -120,10 +116,10 @@ class AllReduce {
     const Blocks blocks(lists);
     across_.reduce_scatter(reducing, blocks, sums, result);
 
-    Flow gathering(builder_, team, Buffer::output, second_lanes(index), chunks_);
-    gathering.continue_in(first.in);
-    gathering.sends_after(first.out);
-    gathering.sends_after(first.in);
+    Flow gathering(builder_, team, Buffer::output, kGatherAcross, chunks_);
+    if (only) gathering.continue_in(kAcross.in);
+    gathering.sends_after(kAcross.out);
+    gathering.sends_after(kAcross.in);
     across_.all_gather(gathering, blocks, result, result);
   }
 
@@ -153,12 +149,12 @@ Result<Schedule> reduce_scatter(const Shape& shape, ReduceScatter across) {
     sums = nodes.count() == 1 ? result : flow.partials(blocks.range_of(team.me));
     direct_reduce_scatter(flow, blocks, Place{input(0)}, sums);
   }
+  builder.wait(kAcross.out, kInNode.in, builder.position(kInNode.in));
+  builder.wait(kAcross.in, kInNode.in, builder.position(kInNode.in));
   for (int i = 0; i < served.count && nodes.count() > 1; ++i) {
     const int column = served.first + i;
     const Team team = nodes.column_team(column);
-    Flow flow(builder, team, Buffer::input, first_lanes(i), 0);
-    flow.sends_after(kInNode.in);
-    flow.receives_after(kInNode.in);
+    Flow flow(builder, team, Buffer::input, kAcross, 0);
     across(flow, blocks_in_column(nodes, column), sums, result);
   }
   return std::move(builder).finish();
@@ -172,8 +168,8 @@ std::vector<int> order_of_arrival(const Nodes& nodes, AllGather across) {
   rehearsal.rank = nodes.my_node();
   Builder builder(rehearsal);
   const Team team = whole_group(rehearsal);
-  Flow flow(builder, team, Buffer::output, {0, 1}, 0);
-  Arrivals arrivals;
+  Flow flow(builder, team, Buffer::output, kAcross, 0);
+  Arrivals arrivals(kAcross.in);
   flow.note(arrivals);
   across(flow, Blocks::one_each(rehearsal.ranks), Place{output(0)}, Place{output(0)});
   std::vector<int> order;
@@ -187,11 +183,11 @@ Result<Schedule> all_gather(const Shape& shape, AllGather across) {
   Builder builder(shape);
   const Nodes::Range served = nodes.served_by(shape.rank);
   const Place own = own_block(shape), all{output(0)};
-  Arrivals arrivals;
+  Arrivals arrivals(kAcross.in);
   for (int i = 0; i < served.count && nodes.count() > 1; ++i) {
     const int column = served.first + i;
     const Team team = nodes.column_team(column);
-    Flow flow(builder, team, Buffer::output, first_lanes(i), 0);
+    Flow flow(builder, team, Buffer::output, kAcross, 0);
     flow.note(arrivals);
     across(flow, blocks_in_column(nodes, column), own, all);
   }

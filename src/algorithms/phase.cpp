@@ -98,9 +98,14 @@ void Flow::send_in(int lane, int member, Run run, Place from) {
   builder_.send(lane, team_.ranks[member], from.at(run.first), tag(run), run.count, length(run.first));
 }
 
+void Flow::send_own(int member, Run run, Place from) {
+  send_in(own_lane_, member, run, from);
+  if (own_lane_ != lanes_.out) sends_after(own_lane_);
+}
+
 void Flow::recv(int member, Run run, Place to) {
   builder_.recv(lanes_.in, team_.ranks[member], to.at(run.first), tag(run), run.count, length(run.first));
-  if (arrivals_) arrivals_->note(run, lanes_.in, builder_.position(lanes_.in));
+  if (arrivals_) arrivals_->note(run, builder_.position(lanes_.in));
 }
 
 void Flow::recv_reduce(int member, Run run, Place to, Place own, Format arriving) {

@@ -95,20 +95,22 @@ struct Lanes {
   int in;   // receives, and works on what was received
 };
 
-// When chunks are there: a lane and how many of its steps must be done.
+// When chunks arrive: how many steps of a lane must be done.
 class Arrivals {
  public:
   struct Arrival {
     uint32_t chunk;
-    int lane;
     uint32_t position;
   };
-  void note(Run run, int lane, uint32_t position) {
-    for (uint32_t i = 0; i < run.count; ++i) list_.push_back({run.first + i, lane, position});
+  explicit Arrivals(int lane) : lane_(lane) {}
+  int lane() const { return lane_; }
+  void note(Run run, uint32_t position) {
+    for (uint32_t i = 0; i < run.count; ++i) list_.push_back({run.first + i, position});
   }
   std::span<const Arrival> in_order() const { return list_; }
 
  private:
+  int lane_;
   std::vector<Arrival> list_;
 };
 
@@ -131,15 +133,15 @@ class Flow {
   void receives_after(int lane) { builder_.wait(lanes_.in, lane, builder_.position(lane)); }
   // What is sent next begins when all received so far is there.
   void sends_after_received() { sends_after(lanes_.in); }
-  // From now on, notes when chunks are received.
+  // From now on, notes when chunks are received. `arrivals` is of the receiving lane.
   void note(Arrivals& arrivals) { arrivals_ = &arrivals; }
 
   void send(int member, Run run, Place from) { send_in(lanes_.out, member, run, from); }
   // Sends in the receiving lane, right behind the step that made the data: the engine does both at once.
   void forward(int member, Run run, Place from) { send_in(lanes_.in, member, run, from); }
-  // Sends of the own block go to `lane`, behind the step there that made it.
+  // Sends of the own block go to `lane`, behind the step there that made it; all others come after them.
   void continue_in(int lane) { own_lane_ = lane; }
-  void send_own(int member, Run run, Place from) { send_in(own_lane_, member, run, from); }
+  void send_own(int member, Run run, Place from);
 
   void recv(int member, Run run, Place to);
   // to = what arrives op own.
