@@ -42,44 +42,50 @@ Result<std::pair<const Algorithm*, std::string>> Communicator::choose(const Call
   return std::pair(found.value(), std::string(choice.reason));
 }
 
-Result<const Communicator::CachedSchedule*> Communicator::schedule_for(const Call& call, bool even) {
-  const auto collective = static_cast<size_t>(call.collective);
-  const bool place = in_place(call, rank_, size());
-  const uint64_t want = uint64_t{even} << 1 | uint64_t{place} | static_cast<uint64_t>(has_root(call.collective) ? call.root : 0) << 8 |
-                        static_cast<uint64_t>(call.collective) << 32;
-  const size_t bytes = call_bytes(call, size());
-  // Mostly the same call as last time.
-  if (const Recent& recent = recent_[collective]; recent.schedule && recent.want == want && recent.bytes == bytes &&
-                                                  recent.forced == forced_[collective] && recent.deterministic == deterministic_)
-    return recent.schedule;
+Result<const Communicator::CachedSchedule*> Communicator::schedule_for(const Call& call) {
   auto choice = choose(call);
   if (!choice) return choice.take_status();
   const Algorithm* algorithm = choice->first;
-  const CachedSchedule* found = nullptr;
+  Shape shape;
+  shape.collective = call.collective;
+  shape.ranks = size();
+  shape.rank = rank_;
+  shape.root = has_root(call.collective) ? call.root : 0;
+  shape.in_place = in_place(call, rank_, size());
+  shape.even = !call.counts;
+  shape.node = node_;
+  const uint64_t key = uint64_t{shape.even} << 1 | uint64_t{shape.in_place} | static_cast<uint64_t>(shape.root) << 8;
   for (const auto& cached : schedules_)
-    if (cached->want == want && cached->algorithm == algorithm) found = cached.get();
-  if (!found) {
-    if (!even && !algorithm->uneven)
-      return Status::error(Code::unsupported, "algorithm {} of {} needs blocks of equal length", algorithm->name, name_of(call.collective));
-    Shape shape;
-    shape.collective = call.collective;
-    shape.ranks = size();
-    shape.rank = rank_;
-    shape.root = has_root(call.collective) ? call.root : 0;
-    shape.in_place = place;
-    shape.even = even;
-    shape.node = node_;
-    auto built = algorithm->build(shape);
-    if (!built) return built.take_status();
-    schedules_.push_back(std::make_unique<CachedSchedule>(
-        CachedSchedule{want, algorithm, std::make_shared<const Schedule>(std::move(built.value()))}));
-    found = schedules_.back().get();
-  }
-  recent_[collective] = {found, want, bytes, forced_[collective], deterministic_};
-  return found;
+    if (cached->key == key && cached->algorithm == algorithm) return cached.get();
+  if (!shape.even && !algorithm->uneven)
+    return Status::error(Code::unsupported, "algorithm {} of {} needs blocks of equal length", algorithm->name, name_of(call.collective));
+  auto built = algorithm->build(shape);
+  if (!built) return built.take_status();
+  schedules_.push_back(std::make_unique<CachedSchedule>(
+      CachedSchedule{key, algorithm, std::make_shared<const Schedule>(std::move(built.value()))}));
+  return schedules_.back().get();
+}
+
+// Mostly a call is the one before with other buffers; then only these and the sequence number are new.
+bool Communicator::bind_again(const Call& call, Operation* operation) {
+  const Call& last = operation->call;
+  if (operation->settings != settings_ || call.collective != last.collective || call.count != last.count || call.dtype != last.dtype ||
+      call.op != last.op || call.root != last.root || call.factor != last.factor || call.counts || last.counts ||
+      in_place(call, rank_, size()) != operation->in_place)
+    return false;
+  set_buffers(call, &operation->binding);
+  resign(++sequence_, &operation->signature);
+  return true;
+}
+
+void Communicator::set_buffers(const Call& call, Binding* binding) const {
+  binding->input = static_cast<std::byte*>(const_cast<void*>(call.send));
+  binding->output = static_cast<std::byte*>(call.recv);
+  if (call.collective == Collective::broadcast) binding->input = rank_ == call.root ? binding->output : nullptr;
 }
 
 Status Communicator::bind(const Call& call, Operation* operation) {
+  operation->settings = 0;
   const auto ranks = static_cast<uint32_t>(size());
   Binding& b = operation->binding;
   b = {};
@@ -88,15 +94,13 @@ Status Communicator::bind(const Call& call, Operation* operation) {
     if (!reducer) return reducer.take_status();
     b.reducer = reducer.value();
   }
-  auto cached = schedule_for(call, !call.counts);
+  auto cached = schedule_for(call);
   if (!cached) return cached.take_status();
   operation->schedule = cached.value()->schedule;
   const Schedule& schedule = *operation->schedule;
 
-  b.input = static_cast<std::byte*>(const_cast<void*>(call.send));
-  b.output = static_cast<std::byte*>(call.recv);
   b.raw_bytes = size_of(call.dtype);
-  if (call.collective == Collective::broadcast) b.input = rank_ == call.root ? b.output : nullptr;
+  set_buffers(call, &b);
   if (call.counts) {
     operation->counts.assign(call.counts, call.counts + ranks);
     fill_offsets(call.counts, call.offsets, size(), &operation->offsets);
@@ -126,8 +130,13 @@ Status Communicator::bind(const Call& call, Operation* operation) {
       break;
     case Collective::barrier: break;
   }
+  b.measure();
   choose_slices(call, &b, schedule);
-  operation->signature = sign(call, ++sequence_, static_cast<uint8_t>(index_of(cached.value()->algorithm)), size());
+  operation->call = call;
+  operation->in_place = in_place(call, rank_, size());
+  operation->settings = settings_;
+  operation->signature = sign(call, static_cast<uint8_t>(index_of(cached.value()->algorithm)), size());
+  resign(++sequence_, &operation->signature);
   return {};
 }
 
