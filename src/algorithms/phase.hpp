@@ -37,6 +37,7 @@ Team whole_group(const Shape& shape);
 struct Run {
   uint32_t first;
   uint32_t count;
+  bool operator==(const Run&) const = default;
 };
 std::vector<Run> runs_of(std::span<const uint32_t> chunks);
 
