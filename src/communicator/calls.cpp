@@ -67,16 +67,12 @@ Result<const Communicator::CachedSchedule*> Communicator::schedule_for(const Cal
   return schedules_.back().get();
 }
 
-// Mostly a call is the one before with other buffers; then only these and the sequence number are new.
-bool Communicator::bind_again(const Call& call, Operation* operation) {
-  const Call& last = operation->call;
-  if (operation->settings != settings_ || call.collective != last.collective || call.count != last.count || call.dtype != last.dtype ||
-      call.op != last.op || call.root != last.root || call.factor != last.factor || call.counts || last.counts ||
-      in_place(call, rank_, size()) != operation->in_place)
-    return false;
-  set_buffers(call, &operation->binding);
-  resign(++sequence_, &operation->signature);
-  return true;
+// Mostly a call is the one before on the same buffers: then it has been checked and bound already, and only the sequence number
+// is new.
+bool Communicator::is_repeated(const Call& call, const Operation& operation) const {
+  const Call& last = operation.call;
+  return operation.settings == settings_ && call.send == last.send && call.recv == last.recv && call.count == last.count &&
+         call.dtype == last.dtype && call.op == last.op && call.root == last.root && call.factor == last.factor && !call.counts && !last.counts;
 }
 
 void Communicator::set_buffers(const Call& call, Binding* binding) const {
@@ -134,7 +130,6 @@ Status Communicator::bind(const Call& call, Operation* operation) {
   b.measure();
   choose_slices(call, &b, schedule);
   operation->call = call;
-  operation->in_place = in_place(call, rank_, size());
   operation->settings = settings_;
   operation->signature = sign(call, static_cast<uint8_t>(index_of(cached.value()->algorithm)), size());
   resign(++sequence_, &operation->signature);

@@ -309,7 +309,10 @@ void ShmEndpoint::Incoming::release(uint32_t position) {
   ring->released.store(base, std::memory_order_release);
 }
 
-void ShmEndpoint::release(int peer, const Message& message) { peers_[peer].in.release(message.handle); }
+void ShmEndpoint::release(int peer, const Message& message) {
+  peers_[peer].in.release(message.handle);
+  peers_[peer].bell->ring();  // it may wait for room
+}
 
 // --- Packets ----------------------------------------------------------------------------------
 
@@ -350,6 +353,7 @@ bool ShmEndpoint::peek(int p, Packet* packet) {
 void ShmEndpoint::pop(int peer) {
   Incoming& in = peers_[peer].packets_in;
   in.release(in.base);
+  peers_[peer].bell->ring();
 }
 
 int64_t ShmEndpoint::locate(const std::byte* data, size_t bytes) const {

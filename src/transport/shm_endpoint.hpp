@@ -27,8 +27,10 @@ class ShmGraveyard {
   std::vector<Grave> graves_;
 };
 
+// A block of a few ranks stays below 2 MiB, so that it lies in small pages: a communicator that is hardly used takes hardly any
+// memory.
 struct ShmOptions {
-  size_t staging_bytes = size_t{2} << 20;         // per rank, for collectives
+  size_t staging_bytes = size_t{13} << 17;         // per rank, for collectives
   size_t packet_staging_bytes = size_t{1} << 18;  // per rank, for point to point
 };
 
