@@ -278,11 +278,13 @@ bool Execution::reduce_to_all(const Step& step, uint32_t slice) {
   if (staged > 0) destinations_[1 + landed] = place;
   const int num_destinations = static_cast<int>(1 + landed + (staged > 0));
   const auto num_sources = step.kind == Kind::recv_reduce ? 2 : static_cast<int>(step.sources);
+  // Staged data is read at once and belongs into the caches; results that are too large for them do not.
+  const bool streams = binding_->streaming && step.dst.buffer() == Buffer::output;
   for (uint32_t piece = 0; piece < count; ++piece) {
     const uint64_t part = elements(step.extent.plus(piece), slice);
     if (part > 0)
       (*binding_->reducer)({sources_.data(), num_sources, destinations_.data(), num_destinations, part, step.dst.partial(),
-                           binding_->streaming && staged == 0 && step.dst.buffer() == Buffer::output});
+                           streams ? static_cast<int>(1 + landed) : 0});
     if (piece + 1 < count) next_piece(step, slice, piece, part, landed, staged > 0);
   }
   if (staged > 0) endpoint_.post({peers_.data(), staged}, key(sends[0], slice), bytes);
