@@ -17,7 +17,7 @@
 namespace wia {
 namespace {
 
-constexpr int64_t kSizes[] = {4 << 10, 256 << 10, 1 << 20, 16 << 20};
+constexpr int64_t kSizes[] = {64, 4 << 10, 256 << 10, 1 << 20, 16 << 20};
 
 // Buffers at different places within a page, as they are in life; equal ones would make stores wait
 // for loads of the same lower address bits.

@@ -28,7 +28,7 @@ struct JobIdentity {
   // Only the client's: a rank can be held by one client at a time, a second is refused with the text of the
   // first ("host a, process 12"). -1: holds none.
   int rank = -1;
-  std::string member;
+  std::string member = {};
 };
 
 class StoreServer {

@@ -11,6 +11,7 @@ namespace {
 
 constexpr size_t kSmallestSlice = size_t{16} << 10;
 constexpr size_t kLargestSlice = size_t{64} << 10;
+constexpr size_t kLargestWindow = 8;
 constexpr size_t kAlignedFrom = 4096;                // chunks of so many bytes begin on a cache line
 constexpr size_t kDirectFrom = 4096;                 // smaller messages are cheaper to copy than to confirm
 constexpr size_t kStreamingFrom = size_t{32} << 20;  // results that leave the caches anyway
@@ -131,18 +132,24 @@ Status Communicator::bind(const Call& call, Operation* operation) {
 }
 
 // Slices let the ranks work at the same time: one copies in what another copies out. The length of a slice must be the same on
-// all ranks, so it depends on nothing that only this rank knows.
+// all ranks, so it depends on nothing that only this rank knows; the window is this rank's own affair.
 void Communicator::choose_slices(const Call& call, Binding* binding, const Schedule& schedule) const {
   const uint64_t longest = std::max(binding->input_extents.longest(), binding->output_extents.longest());
   const size_t element = std::max(binding->raw_bytes, binding->partial_bytes());
   const uint32_t chunks = std::max({schedule.input_chunks(), schedule.output_chunks(), 1u});
-  const size_t most = std::min(kLargestSlice, endpoint_->max_staged() / chunks / 64 * 64);
+  // All that one slice stages fits four times, and one message of all chunks fits at all.
+  const size_t staging = endpoint_->staging_bytes();
+  const size_t most = std::min({kLargestSlice, staging / 4 / (static_cast<size_t>(size()) + 2) / 64 * 64, endpoint_->max_staged() / chunks / 64 * 64});
   size_t bytes = most;
   if (!call.recv_counts) bytes = std::clamp(longest * element / 4 / 64 * 64, std::min(kSmallestSlice, most), most);
   const uint64_t elements = std::max<uint64_t>(bytes / element, 1);
   binding->slices = longest <= elements ? 1 : static_cast<uint32_t>((longest + elements - 1) / elements);
   binding->slice_elements = binding->slices == 1 ? longest : elements;
-  binding->window = std::min<uint32_t>(binding->slices, 8);
+  // Staging is given back in order: if it could not hold all slices in flight, lanes that are ahead would keep
+  // the others from ever sending.
+  const size_t one = std::max<size_t>(schedule.staged_chunks(), 1) * (elements * element + 64);
+  const size_t fitting = (staging - schedule.max_message_chunks() * (elements * element + 64)) / one;
+  binding->window = static_cast<uint32_t>(std::clamp<size_t>(fitting, 1, std::min<size_t>(binding->slices, kLargestWindow)));
   binding->direct_from = kDirectFrom;
   binding->streaming = longest * binding->raw_bytes * chunks >= kStreamingFrom;
 }

@@ -37,12 +37,12 @@ void Builder::recv_reduce(int lane, int peer, Ref dst, Ref src, int tag, uint32_
 
 void Builder::take(int lane) { lanes_[lane].back().flags |= kTake; }
 
-void Builder::reduce(int lane, Ref dst, std::span<const Ref> sources, Ref extent) {
+void Builder::reduce(int lane, Ref dst, std::span<const Ref> sources, Ref extent, uint32_t chunks) {
   if (sources.empty() || sources.size() > kMaxField) {
     fail(fmt::format("a reduce of {} sources, allowed are 1 to {}", sources.size(), kMaxField));
     return;
   }
-  Step& step = add_data(lane, Kind::reduce, 1, extent);
+  Step& step = add_data(lane, Kind::reduce, chunks, extent);
   step.dst = dst;
   step.src = Ref(Buffer::input, static_cast<uint32_t>(schedule_.sources_.size()));
   step.sources = static_cast<uint16_t>(sources.size());
@@ -79,8 +79,8 @@ uint32_t Builder::allocate_scratch(uint32_t chunks) {
 }
 
 Result<Schedule> Builder::finish() && {
-  WIA_RETURN_IF_ERROR(std::move(error_));
   flatten();
+  WIA_RETURN_IF_ERROR(std::move(error_));
   WIA_RETURN_IF_ERROR(check_schedule(shape_, schedule_));
   mark_views();
   mark_groups();
@@ -110,7 +110,7 @@ Step& Builder::add_data(int lane, Kind kind, uint32_t chunks, Ref extent) {
 
 Step& Builder::add_message(int lane, Kind kind, int peer, int tag, uint32_t chunks, Ref extent) {
   if (tag < 0 || tag > static_cast<int>(kMaxField))
-    fail(fmt::format("tag {} is not in 0..{}", tag, kMaxField));
+    fail(fmt::format("tag {} is not in 0..{}: too many ranks or chunks", tag, kMaxField));
   Step& step = add_data(lane, kind, chunks, extent);
   step.peer = peer;
   step.tag = static_cast<uint16_t>(tag);
@@ -128,16 +128,30 @@ void Builder::fail(std::string text) {
   if (error_.ok()) error_ = Status(Code::invalid_argument, "schedule: " + std::move(text));
 }
 
+// Lanes without steps vanish. Nobody waits for one, as there is nothing to wait for; a wait that no step
+// follows holds up nothing.
 void Builder::flatten() {
-  size_t total = 0;
+  std::vector<uint16_t> number(lanes_.size());
+  uint16_t lanes = 0;
+  size_t steps = 0;
   for (size_t l = 0; l < lanes_.size(); ++l) {
-    if (pending_wait_[l].position > 0) add(static_cast<int>(l), Kind::nop);
-    total += lanes_[l].size();
+    number[l] = lanes;
+    lanes += !lanes_[l].empty();
+    steps += lanes_[l].size();
   }
-  schedule_.steps_.reserve(total);
-  schedule_.lane_begin_.reserve(lanes_.size() + 1);
+  schedule_.steps_.reserve(steps);
+  schedule_.lane_begin_.reserve(lanes + 1);
   schedule_.lane_begin_.push_back(0);
   for (std::vector<Step>& lane : lanes_) {
+    if (lane.empty()) continue;
+    for (Step& step : lane) {
+      if (step.wait_position == 0) continue;
+      if (const size_t have = lanes_[step.wait_lane].size(); have < step.wait_position) {
+        fail(fmt::format("a wait for {} steps of lane {}, which has {}", step.wait_position, step.wait_lane,
+                         have));
+      }
+      step.wait_lane = number[step.wait_lane];
+    }
     schedule_.steps_.insert(schedule_.steps_.end(), lane.begin(), lane.end());
     schedule_.lane_begin_.push_back(static_cast<uint32_t>(schedule_.steps_.size()));
   }
@@ -155,6 +169,7 @@ void Builder::summarize() {
     const uint32_t sources = step.kind == Kind::recv_reduce ? 2 : step.sources;
     schedule_.max_sources_ = std::max(schedule_.max_sources_, sources);
     schedule_.max_fused_ = std::max<uint32_t>(schedule_.max_fused_, step.fused);
+    if (step.fused > 0) schedule_.staged_chunks_ += step.chunks;
     const bool view = step.kind == Kind::recv && (step.flags & kView) != 0;
     schedule_.has_views_ |= view;
     const bool writes = step.kind != Kind::send && step.kind != Kind::nop && step.chunks > 0;

@@ -95,7 +95,8 @@ class Checker {
     if (step.chunks == 0) return {};
     WIA_RETURN_IF_ERROR(check_extent(step));
     if (step.kind == Kind::reduce) {
-      for (Ref source : schedule_.sources_of(step)) WIA_RETURN_IF_ERROR(check_memory(source, 1, "reads"));
+      for (Ref source : schedule_.sources_of(step))
+        WIA_RETURN_IF_ERROR(check_memory(source, step.chunks, "reads"));
     } else if (step.kind != Kind::recv) {
       WIA_RETURN_IF_ERROR(check_memory(step.src, step.chunks, "reads"));
     }

@@ -12,7 +12,7 @@ struct Use {
   uint32_t writes = 0, reads = 0;
   uint32_t receiver = 0;  // the last recv of one chunk that writes it
   uint32_t reducer = 0;   // the last reduce that reads it
-  bool simple = true;     // touched by recvs of one chunk and reduces only
+  bool simple = true;     // touched by recvs and reduces of one chunk only
 };
 
 class ScratchUse {
@@ -29,7 +29,8 @@ class ScratchUse {
   void add(const Schedule& schedule, const Step& step, uint32_t index) {
     if (step.kind == Kind::reduce) {
       for (Ref source : schedule.sources_of(step)) {
-        if (source.buffer() != Buffer::scratch) continue;
+        if (step.chunks > 1) spoil(source, step.chunks);
+        if (step.chunks != 1 || source.buffer() != Buffer::scratch) continue;
         Use& use = uses_[source.chunk()];
         ++use.reads;
         use.reducer = index;

@@ -30,6 +30,8 @@ class Schedule {
   uint32_t scratch_chunks() const { return scratch_chunks_; }
   // The most chunks that one message carries.
   uint32_t max_message_chunks() const { return max_message_chunks_; }
+  // Chunks that this rank sends in all, each group of sends counted once: what must fit into staging memory.
+  uint32_t staged_chunks() const { return staged_chunks_; }
   // The most sources of one reduce; recv_reduce has two.
   uint32_t max_sources() const { return max_sources_; }
   // The largest `fused` of any step, at least 1.
@@ -50,7 +52,7 @@ class Schedule {
   std::vector<Ref> sources_;
   std::vector<int> silent_peers_;
   uint32_t input_chunks_ = 0, output_chunks_ = 0, scratch_chunks_ = 0;
-  uint32_t max_message_chunks_ = 1, max_sources_ = 0, max_fused_ = 1;
+  uint32_t max_message_chunks_ = 1, max_sources_ = 0, max_fused_ = 1, staged_chunks_ = 0;
   bool has_views_ = false, needs_scratch_memory_ = false;
 };
 
@@ -65,7 +67,7 @@ class Builder {
   // The split C of buffers that the algorithm may split as it likes (all_reduce, reduce, broadcast).
   Builder(const Shape& shape, uint32_t split = 1);
 
-  // Lanes are numbered from 0 and come into being with their first step.
+  // Lanes are numbered from 0; those that have no step in the end are left out, the others move up.
   void send(int lane, int peer, Ref src, int tag, uint32_t chunks = 1) { send(lane, peer, src, tag, chunks, src); }
   void send(int lane, int peer, Ref src, int tag, uint32_t chunks, Ref extent);
   void recv(int lane, int peer, Ref dst, int tag, uint32_t chunks = 1) { recv(lane, peer, dst, tag, chunks, dst); }
@@ -75,7 +77,8 @@ class Builder {
                    Format arriving = Format::raw);
   // The last step of `lane`, a send, must take its data at once (kTake).
   void take(int lane);
-  void reduce(int lane, Ref dst, std::span<const Ref> sources, Ref extent);
+  // Of `chunks` consecutive chunks from dst, each source and extent on.
+  void reduce(int lane, Ref dst, std::span<const Ref> sources, Ref extent, uint32_t chunks = 1);
   void copy(int lane, Ref dst, Ref src, uint32_t chunks, Ref extent);
 
   // Number of steps that `lane` has so far: what a wait waits for.

@@ -48,7 +48,7 @@ void write_data(Text out, const Schedule& schedule, const Step& step) {
       const char* separator = " <- ";
       for (Ref source : schedule.sources_of(step)) {
         fmt::format_to(out, "{}", separator);
-        write_ref(out, source, 1);
+        write_ref(out, source, step.chunks);
         separator = ", ";
       }
       break;

@@ -28,7 +28,7 @@ class ShmGraveyard {
 };
 
 struct ShmOptions {
-  size_t staging_bytes = size_t{1} << 20;         // per rank, for collectives
+  size_t staging_bytes = size_t{2} << 20;         // per rank, for collectives
   size_t packet_staging_bytes = size_t{1} << 18;  // per rank, for point to point
 };
 
@@ -57,6 +57,7 @@ class ShmEndpoint final : public Endpoint {
   void enter(const CallSignature& call, std::byte* output, size_t output_bytes) override;
   void leave() override;
   Entered entered(int peer) const override;
+  size_t staging_bytes() const { return staging_.bytes; }
   size_t max_staged() const override { return staging_.limit; }
   std::byte* stage(std::span<const int> peers, size_t bytes) override;
   void post(std::span<const int> peers, const Key& key, size_t bytes) override;

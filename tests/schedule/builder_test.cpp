@@ -79,13 +79,25 @@ TEST(Builder, WaitForNothingIsNone) {
   EXPECT_EQ(std::move(builder).finish()->lane(0)[0].wait_position, 0u);
 }
 
-TEST(Builder, TrailingWaitStaysAsANop) {
+TEST(Builder, WaitThatNothingFollowsIsNone) {
   Builder builder(shape_of(Collective::all_reduce, 2, 0));
   builder.recv(1, 1, output(0), 0);
   builder.wait(0, 1, 1);
   const Schedule schedule = *std::move(builder).finish();
-  ASSERT_EQ(schedule.lane(0).size(), 1u);
-  EXPECT_EQ(schedule.lane(0)[0].kind, Kind::nop);
+  ASSERT_EQ(schedule.lanes(), 1);
+  EXPECT_EQ(schedule.lane(0)[0].kind, Kind::recv);
+}
+
+TEST(Builder, LanesWithoutStepsAreLeftOut) {
+  Builder builder(shape_of(Collective::all_reduce, 2, 0));
+  builder.recv(3, 1, output(0), 0);
+  builder.wait(5, 3, 1);
+  builder.send(5, 1, output(0), 0);
+  const Schedule schedule = *std::move(builder).finish();
+  ASSERT_EQ(schedule.lanes(), 2);
+  EXPECT_EQ(schedule.lane(0)[0].kind, Kind::recv);
+  EXPECT_EQ(schedule.lane(1)[0].wait_lane, 0);
+  EXPECT_EQ(schedule.lane(1)[0].wait_position, 1u);
 }
 
 TEST(Check, ChunksExist) {
@@ -172,7 +184,7 @@ TEST(Check, LanesThatWaitForOneAnother) {
   too_late.recv(1, 1, output(0), 0);
   too_late.wait(0, 1, 2);
   too_late.send(0, 1, input(0), 0);
-  EXPECT_THAT(error_of(std::move(too_late)), HasSubstr("waits for ever for 2 steps of lane 1"));
+  EXPECT_THAT(error_of(std::move(too_late)), HasSubstr("a wait for 2 steps of lane 1, which has 1"));
 }
 
 TEST(Summary, MaximaAndSilentPeers) {

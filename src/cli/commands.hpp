@@ -1,0 +1,21 @@
+// The subcommands of `wia`. Each has a file of its own, which declares its options and runs it.
+//
+// A subcommand's callback stores its exit code: 0 good, 1 a check failed. What is wrong with an option is
+// thrown as CLI::ValidationError (name of the option, text); main prints it as one line and exits with 2.
+#pragma once
+#include <CLI/App.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace wia::cli {
+
+struct Invocation {
+  // What stands after "--": a program and its arguments. Only `run` takes one.
+  std::optional<std::vector<std::string>> program;
+  int exit_code = 0;
+};
+
+void add_run(CLI::App& app, Invocation& invocation);
+
+}  // namespace wia::cli
