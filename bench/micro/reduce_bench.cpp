@@ -83,7 +83,7 @@ void reduce(benchmark::State& state, DType dtype, Op op, Shape shape) {
   const Reducer reducer = Reducer::make(dtype, op, shape.sources).value();
   const ReduceArguments arguments = {sources.data(),     shape.sources,          destinations.data(),
                                      shape.destinations, bytes / size_of(dtype), false,
-                                     shape.streaming};
+                                     shape.streaming ? shape.destinations : 0};
   for (auto _ : state) {
     reducer(arguments);
     benchmark::ClobberMemory();

@@ -138,7 +138,7 @@ void copy_to_all(void* const* destinations, int num_destinations, const void* so
   // "or" of one source is that source.
   static const Reducer copier = Reducer::make(DType::uint8, Op::bor, 1).value();
   const Source sources[] = {{source, false}};
-  copier({sources, 1, destinations, num_destinations, bytes, false, streaming});
+  copier({sources, 1, destinations, num_destinations, bytes, false, streaming ? num_destinations : 0});
 }
 
 }  // namespace wia

@@ -39,9 +39,10 @@ struct ReduceArguments {
   int num_destinations;
   size_t count;         // elements
   bool partial_result;  // destinations are partials
-  // Write past the caches (non-temporal stores), for results that nobody reads soon. Only a wish: it needs
-  // destinations that lie alike within a cache line. All stores are visible to others on return, as always.
-  bool streaming = false;
+  // So many of the first destinations are written past the caches (non-temporal stores), for results that
+  // nobody reads soon. Only a wish: it needs destinations that lie alike within a cache line. All stores are
+  // visible to others on return, as always.
+  int streaming = 0;
 };
 
 class Reducer {

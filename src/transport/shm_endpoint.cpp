@@ -87,7 +87,6 @@ ShmEndpoint::ShmEndpoint(int rank, ShmBlock block, std::vector<std::shared_ptr<P
   const auto set_up = [&](Staging& staging, size_t offset, size_t bytes) {
     staging.base = block_ + offset;
     staging.bytes = bytes;
-    staging.limit = bytes / 4;
     staging.pending.resize(kRingEntries * heaps_.size());
   };
   set_up(staging_, layout_.staging, layout_.staging_bytes);
@@ -115,9 +114,6 @@ void ShmEndpoint::enter(const CallSignature& call, std::byte* output, size_t out
   slot.call = call;
   slot.sequence.store(call.sequence, std::memory_order_release);
   output_location_ = own_.contains(output, output_bytes) ? output - own_.base() : -1;
-  // Small calls stay in a small, cache-resident part of the staging memory.
-  if (staging_.head - staging_.tail > 0 && staging_.head % staging_.bytes > (size_t{128} << 10)) reclaim(staging_, false);
-  if (staging_.head == staging_.tail) staging_.head = staging_.tail = 0;
 }
 
 void ShmEndpoint::leave() { state_.completed.store(call_.sequence, std::memory_order_release); }
@@ -163,17 +159,25 @@ void ShmEndpoint::reclaim(Staging& staging, bool packets) {
   staging.tail = staging.head;
 }
 
-std::byte* ShmEndpoint::take(Staging& staging, size_t bytes, bool packets) {
-  const uint64_t rounded = (bytes + 63) / 64 * 64;
-  uint64_t begin = staging.head;
-  if (begin % staging.bytes + rounded > staging.bytes) begin += staging.bytes - begin % staging.bytes;
-  if (begin + rounded - staging.tail > staging.bytes) {
-    reclaim(staging, packets);
-    if (staging.head == staging.tail) begin = staging.head = staging.tail = 0;
-    if (begin + rounded - staging.tail > staging.bytes) return nullptr;
+size_t ShmEndpoint::Staging::place_for(size_t wanted) const {
+  if (count == 0) return head + wanted <= bytes ? head : wanted <= bytes ? 0 : SIZE_MAX;
+  if (head > tail) {  // in use: [tail, head)
+    if (head + wanted <= bytes) return head;
+    return wanted < tail ? 0 : SIZE_MAX;
   }
-  staging.head = begin + rounded;
-  return staging.base + begin % staging.bytes;
+  return head + wanted < tail ? head : SIZE_MAX;  // in use: [tail, end) and [0, head)
+}
+
+std::byte* ShmEndpoint::take(Staging& staging, size_t bytes, bool packets) {
+  const size_t rounded = (bytes + 63) / 64 * 64;
+  size_t place = staging.place_for(rounded);
+  if (place == SIZE_MAX) {
+    reclaim(staging, packets);
+    place = staging.place_for(rounded);
+    if (place == SIZE_MAX) return nullptr;
+  }
+  staging.head = place + rounded;
+  return staging.base + place;
 }
 
 void ShmEndpoint::remember(Staging& staging, int peer, uint32_t position, bool last) {

@@ -58,7 +58,7 @@ class ShmEndpoint final : public Endpoint {
   void leave() override;
   Entered entered(int peer) const override;
   size_t staging_bytes() const { return staging_.bytes; }
-  size_t max_staged() const override { return staging_.limit; }
+  size_t max_staged() const override { return staging_.bytes / 4; }
   std::byte* stage(std::span<const int> peers, size_t bytes) override;
   void post(std::span<const int> peers, const Key& key, size_t bytes) override;
   bool can_send_direct(const std::byte* data, size_t bytes) const override { return own_.contains(data, bytes); }
@@ -69,7 +69,7 @@ class ShmEndpoint final : public Endpoint {
   bool drained() override;
   Message find(int peer, const Key& key) override;
   void release(int peer, const Message& message) override;
-  size_t max_packet_data() const override { return packet_staging_.limit; }
+  size_t max_packet_data() const override { return packet_staging_.bytes / 4; }
   bool push(int peer, uint8_t type, const void* header, size_t header_bytes, const std::byte* data, size_t bytes) override;
   bool peek(int peer, Packet* packet) override;
   void pop(int peer) override;
@@ -97,19 +97,24 @@ class ShmEndpoint final : public Endpoint {
     uint32_t consumed = 0;  // bit i: entry base + i is done with
     void release(uint32_t position);
   };
-  // Memory given out in order and taken back in order, as receivers release what they read.
+  // Memory given out in order and taken back in order, as receivers release what they read: a ring, of which what
+  // lies between tail and head is in use. It always goes once around: what was staged last lies in the cache of the core that
+  // read it, and writing there again costs twice as much as writing to memory that has moved on to the shared cache
+  // (docs/decisions/0003-staging-goes-around.md).
   struct Staging {
     struct Pending {
-      uint64_t end;
+      size_t end;
       uint32_t position;
       int32_t peer;
       bool last;  // of its group
     };
     std::byte* base = nullptr;
-    size_t bytes = 0, limit = 0;
-    uint64_t head = 0, tail = 0;  // monotone; place = value % bytes
-    std::vector<Pending> pending;  // circular
+    size_t bytes = 0;
+    size_t head = 0, tail = 0;
+    std::vector<Pending> pending;  // circular; empty: nothing is in use
     uint32_t first = 0, count = 0;
+    // Where the next block would begin; SIZE_MAX: no room.
+    size_t place_for(size_t wanted) const;
   };
   struct alignas(64) Peer {
     Outgoing out;

@@ -35,6 +35,7 @@ class Runner {
 
   LoopGroup group_;
   std::vector<std::unique_ptr<Execution>> executions_;
+  std::vector<Binding> bindings_;  // by rank, while it runs
   std::vector<Rank> states_;
   std::vector<int> shuffled_;
   std::span<const Schedule> schedules_;

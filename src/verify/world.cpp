@@ -167,6 +167,7 @@ Binding World::binding(int r) const {
   binding.slices = static_cast<uint32_t>((longest + binding.slice_elements - 1) / binding.slice_elements);
   binding.window = std::min(variant_.window, binding.slices);
   binding.direct_from = variant_.transport.direct ? 1 : SIZE_MAX;
+  binding.measure();
   return binding;
 }
 

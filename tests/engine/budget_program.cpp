@@ -52,19 +52,21 @@ Schedule build(int ranks, int rank) {
 struct Rank {
   Rank(LoopGroup& group, int rank) : schedule(build(group.ranks(), rank)), execution(group.endpoint(rank)) {}
   Schedule schedule;
+  Binding binding;
   Execution execution;
   int64_t in = 1, out = 0;
 };
 
 void all_reduce(std::vector<Rank>& ranks, const Reducer& reducer, uint64_t sequence) {
   for (Rank& rank : ranks) {
-    Binding binding;
+    Binding& binding = rank.binding;
     binding.input = reinterpret_cast<std::byte*>(&rank.in);
     binding.output = reinterpret_cast<std::byte*>(&rank.out);
     binding.input_extents = binding.output_extents = Extents::even(1, 1);
     binding.raw_bytes = 8;
     binding.reducer = &reducer;
     binding.slice_elements = 1;
+    binding.measure();
     CallSignature call;
     call.sequence = sequence;
     call.hash = 42;
