@@ -1,7 +1,10 @@
 #include "verify/match.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <vector>
+
+#include "verify/random.hpp"
 
 namespace wia {
 namespace {
@@ -86,6 +89,28 @@ Status check_match(std::span<const Schedule> schedules) {
     if (at < receives.size()) return mismatch(receives[at].peer, {to, receives[at].tag, false, nullptr}, "is not sent");
   }
   return {};
+}
+
+uint64_t fingerprint(std::span<const Schedule> schedules) {
+  uint64_t print = 0;
+  const auto add = [&](uint64_t word) { print = (print ^ word) * 0x9e3779b97f4a7c15 ^ print >> 29; };
+  for (const Schedule& schedule : schedules) {
+    add(uint64_t{schedule.input_chunks()} << 32 | schedule.output_chunks());
+    add(schedule.scratch_chunks());
+    for (int l = 0; l < schedule.lanes(); ++l) {
+      add(schedule.lane(l).size());
+      for (const Step& step : schedule.lane(l)) {
+        uint64_t words[sizeof(Step) / 8];
+        std::memcpy(words, &step, sizeof(Step));
+        for (const uint64_t word : words) add(word);
+        if (step.kind != Kind::reduce) continue;
+        for (const Ref source : schedule.sources_of(step))
+          add(uint64_t{static_cast<uint32_t>(source.buffer())} << 33 | uint64_t{source.partial()} << 32 | source.chunk());
+      }
+    }
+    print = mix(print);
+  }
+  return print;
 }
 
 }  // namespace wia

@@ -5,8 +5,9 @@
 #include <algorithm>
 #include <chrono>
 #include <mutex>
-#include <numeric>
+#include <set>
 #include <thread>
+#include <tuple>
 
 #include "verify/match.hpp"
 #include "verify/runner.hpp"
@@ -45,21 +46,16 @@ Status run(const Case& a_case, const Schedules& schedules, const Variant& varian
   return world.check();
 }
 
-}  // namespace
-
-Status verify(const Case& a_case, size_t* runs) {
-  Result<Schedules> schedules = build_all(a_case);
-  if (!schedules) return schedules.take_status();
-  WIA_RETURN_IF_ERROR(check_match(*schedules));
+// Increases `runs` by the runs made.
+Status run_all(const Case& a_case, const Schedules& schedules, size_t* runs) {
+  WIA_RETURN_IF_ERROR(check_match(schedules));
   for (const Variant& variant : variants_of(a_case)) {
     ++*runs;
-    if (Status status = run(a_case, *schedules, variant); !status.ok())
+    if (Status status = run(a_case, schedules, variant); !status.ok())
       return Status::error(Code::protocol, "{}: {}", variant.text(), status.text());
   }
   return {};
 }
-
-namespace {
 
 // One algorithm with one number of ranks.
 struct Job {
@@ -106,10 +102,17 @@ class Verification {
     const auto start = std::chrono::steady_clock::now();
     size_t cases = 0, runs = 0;
     std::string failure;
+    // Most algorithms are the same for all layouts of ranks on nodes: each set of schedules is run once.
+    std::set<std::tuple<uint64_t, int, bool, Case::InPlace>> known;
     for (const Case& one : cases_of(*algorithms_[job.algorithm], job.ranks)) {
-      Status status = verify(one, &runs);
+      Result<Schedules> schedules = build_all(one);
+      Status status = schedules.take_status();
       if (status.code() == Code::unsupported) continue;
       ++cases;
+      if (status.ok()) {
+        if (!known.emplace(fingerprint(*schedules), one.shape.root, one.shape.even, one.in_place).second) continue;
+        status = run_all(one, *schedules, &runs);
+      }
       if (status.ok()) continue;
       failure = fmt::format("{}: {}", one.text(), status.text());
       break;
@@ -138,6 +141,13 @@ class Verification {
 };
 
 }  // namespace
+
+Status verify(const Case& a_case) {
+  Result<Schedules> schedules = build_all(a_case);
+  if (!schedules) return schedules.take_status();
+  size_t runs = 0;
+  return run_all(a_case, *schedules, &runs);
+}
 
 std::vector<Proof> verify_all(std::span<const Algorithm* const> algorithms, const VerifyOptions& options) {
   return Verification(algorithms, options).run();
