@@ -185,9 +185,10 @@ std::vector<Variant> variants_of(const Case& a_case) {
       add(5, 1, 3, 2, staged(16), Order::forward, -1, Element::average);
       add(4, 1, 1, 1, landing(16), Order::backward, -1, Element::average);
     }
-    for (const int victim : victims_of(ranks, static_cast<uint64_t>(a_case.shape.root))) {
-      add(2, 1, 1, 1, direct(16), Order::starve, victim);
-      add(3, 1, 1, 1, landing(16), Order::starve, victim);
+    const std::vector<int> victims = victims_of(ranks, static_cast<uint64_t>(a_case.shape.root));
+    for (const int victim : victims) {
+      if (ranks <= kSome || victim == victims.front()) add(2, 1, 1, 1, direct(16), Order::starve, victim);
+      if (ranks <= kSome || victim == victims.back()) add(3, 1, 1, 1, landing(16), Order::starve, victim);
     }
     if (ranks <= kSome) {
       add(4, 1, 2, 2, landing(4), Order::starve, 0);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -39,23 +40,39 @@ Result<Schedules> build_all(const Case& a_case) {
   return Status::error(Code::protocol, "some ranks refuse this shape, others do not: {}", refusal.text());
 }
 
-Status run(const Case& a_case, const Schedules& schedules, const Variant& variant) {
-  World world(a_case, variant, schedules[0].output_chunks());
-  Runner runner(a_case.shape.ranks, variant.transport);
-  WIA_RETURN_IF_ERROR(runner.run(schedules, world, variant, a_case.shape.collective == Collective::barrier));
-  return world.check();
-}
+// Runs all variants. Runners are kept for variants with the same transport.
+class VariantRuns {
+ public:
+  explicit VariantRuns(int ranks) : ranks_(ranks) {}
 
-// Increases `runs` by the runs made.
-Status run_all(const Case& a_case, const Schedules& schedules, size_t* runs) {
-  WIA_RETURN_IF_ERROR(check_match(schedules));
-  for (const Variant& variant : variants_of(a_case)) {
-    ++*runs;
-    if (Status status = run(a_case, schedules, variant); !status.ok())
-      return Status::error(Code::protocol, "{}: {}", variant.text(), status.text());
+  // Increases `runs` by the runs made.
+  Status all(const Case& a_case, const Schedules& schedules, size_t* runs) {
+    WIA_RETURN_IF_ERROR(check_match(schedules));
+    for (const Variant& variant : variants_of(a_case)) {
+      ++*runs;
+      if (Status status = one(a_case, schedules, variant); !status.ok())
+        return Status::error(Code::protocol, "{}: {}", variant.text(), status.text());
+    }
+    return {};
   }
-  return {};
-}
+
+ private:
+  Status one(const Case& a_case, const Schedules& schedules, const Variant& variant) {
+    World world(a_case, variant, schedules[0].output_chunks());
+    const bool barrier = a_case.shape.collective == Collective::barrier;
+    WIA_RETURN_IF_ERROR(runner(variant.transport).run(schedules, world, variant, barrier));
+    return world.check();
+  }
+
+  Runner& runner(const LoopOptions& transport) {
+    for (auto& runner : runners_)
+      if (runner->transport() == transport) return *runner;
+    return *runners_.emplace_back(std::make_unique<Runner>(ranks_, transport));
+  }
+
+  const int ranks_;
+  std::vector<std::unique_ptr<Runner>> runners_;
+};
 
 // One algorithm with one number of ranks.
 struct Job {
@@ -103,6 +120,7 @@ class Verification {
     size_t cases = 0, runs = 0;
     std::string failure;
     // Most algorithms are the same for all layouts of ranks on nodes: each set of schedules is run once.
+    VariantRuns variants(job.ranks);
     std::set<std::tuple<uint64_t, int, bool, Case::InPlace>> known;
     for (const Case& one : cases_of(*algorithms_[job.algorithm], job.ranks)) {
       Result<Schedules> schedules = build_all(one);
@@ -111,7 +129,7 @@ class Verification {
       ++cases;
       if (status.ok()) {
         if (!known.emplace(fingerprint(*schedules), one.shape.root, one.shape.even, one.in_place).second) continue;
-        status = run_all(one, *schedules, &runs);
+        status = variants.all(one, *schedules, &runs);
       }
       if (status.ok()) continue;
       failure = fmt::format("{}: {}", one.text(), status.text());
@@ -146,7 +164,7 @@ Status verify(const Case& a_case) {
   Result<Schedules> schedules = build_all(a_case);
   if (!schedules) return schedules.take_status();
   size_t runs = 0;
-  return run_all(a_case, *schedules, &runs);
+  return VariantRuns(a_case.shape.ranks).all(a_case, *schedules, &runs);
 }
 
 std::vector<Proof> verify_all(std::span<const Algorithm* const> algorithms, const VerifyOptions& options) {
