@@ -15,13 +15,15 @@ namespace wia {
 class ShmGraveyard {
  public:
   static ShmGraveyard& instance();
-  void bury(std::byte* block, std::vector<std::shared_ptr<PeerHeap>> peers);
+  // `heaps` and `departures`: of all ranks, that of the block's owner among them.
+  void bury(std::byte* block, const shm::Departure* departures, std::vector<std::shared_ptr<PeerHeap>> heaps);
   void sweep();
 
  private:
   struct Grave {
     std::byte* block;
-    std::vector<std::shared_ptr<PeerHeap>> peers;
+    const shm::Departure* departures;
+    std::vector<std::shared_ptr<PeerHeap>> heaps;
   };
   std::mutex mutex_;
   std::vector<Grave> graves_;

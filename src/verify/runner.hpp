@@ -15,6 +15,7 @@ namespace wia {
 class Runner {
  public:
   Runner(int ranks, const LoopOptions& options);
+  const LoopOptions& transport() const { return group_.options(); }
 
   // Status: the call ended on every rank and nothing is left on the way; else who waits where. After an error the
   // runner is of no more use. `barrier`: nobody may be done before all have begun.

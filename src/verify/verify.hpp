@@ -23,9 +23,9 @@
 
 namespace wia {
 
-// All runs of one case; the first failure, with the variant in its text. `runs`: is increased by the runs made.
+// All runs of one case; the first failure, with the variant in its text.
 // Code::unsupported: the algorithm does not offer this shape (on all ranks alike).
-Status verify(const Case& a_case, size_t* runs);
+Status verify(const Case& a_case);
 
 struct Proof {
   const Algorithm* algorithm = nullptr;
