@@ -1,16 +1,23 @@
 #include "base/machine.hpp"
 
-#include <unistd.h>
+#include <fstream>
+#include <string>
 
-#include <initializer_list>
+#include "base/parse.hpp"
 
 namespace wia {
 
+// From sysfs: sysconf multiplies an AMD processor's cache by the cores it thinks the package has.
 size_t last_level_cache_bytes() {
   static const size_t bytes = [] {
-    for (const int level : {_SC_LEVEL4_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE, _SC_LEVEL2_CACHE_SIZE})
-      if (const long size = sysconf(level); size > 0) return static_cast<size_t>(size);
-    return size_t{32} << 20;
+    size_t largest = 0;
+    for (int index = 0; index < 8; ++index) {
+      std::ifstream file("/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index) + "/size");
+      std::string text;
+      if (!(file >> text)) continue;
+      if (const auto size = parse_size(text); size && *size > largest) largest = *size;
+    }
+    return largest ? largest : size_t{32} << 20;
   }();
   return bytes;
 }

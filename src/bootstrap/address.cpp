@@ -9,6 +9,7 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 #include "base/signals.hpp"
@@ -58,15 +59,18 @@ struct Lookup {
 // False: the deadline passed first.
 bool look_up_within(const std::string& host, int port, Purpose purpose, Deadline deadline, Answer* answer) {
   auto lookup = std::make_shared<Lookup>();
-  {
+  const auto work = [lookup, host, port, purpose] {
+    Answer found = look_up(host, port, purpose, 0);
+    const std::lock_guard lock(lookup->mutex);
+    lookup->answer = std::move(found);
+    lookup->done = true;
+    lookup->done_changed.notify_all();
+  };
+  try {
     const SignalsBlocked blocked;
-    std::thread([lookup, host, port, purpose] {
-      Answer found = look_up(host, port, purpose, 0);
-      const std::lock_guard lock(lookup->mutex);
-      lookup->answer = std::move(found);
-      lookup->done = true;
-      lookup->done_changed.notify_all();
-    }).detach();
+    std::thread(work).detach();
+  } catch (const std::system_error&) {
+    work();  // no thread can be had: without a time limit, then
   }
   std::unique_lock lock(lookup->mutex);
   const auto limit = std::chrono::milliseconds(deadline.left_ms());

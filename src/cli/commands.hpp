@@ -13,9 +13,12 @@ namespace wia::cli {
 struct Invocation {
   // What stands after "--": a program and its arguments. Only `run` takes one.
   std::optional<std::vector<std::string>> program;
+  std::vector<std::string> arguments;  // those before "--", from the subcommand's name on
   int exit_code = 0;
 };
 
+void add_bench(CLI::App& app, Invocation& invocation);
+void add_doctor(CLI::App& app, Invocation& invocation);
 void add_run(CLI::App& app, Invocation& invocation);
 void add_plan(CLI::App& app, Invocation& invocation);
 void add_verify(CLI::App& app, Invocation& invocation);

@@ -65,12 +65,15 @@ int main(int argc, char** argv) {
     invocation.program.emplace(separator + 1, arguments.end());
     arguments.erase(separator, arguments.end());
   }
+  invocation.arguments = arguments;
 
   CLI::App app("Collective communication for deep learning");
   app.name("wia");
   app.set_version_flag("--version",
                        fmt::format("wia {}.{}.{}", WIA_VERSION_MAJOR, WIA_VERSION_MINOR, WIA_VERSION_PATCH));
   app.require_subcommand(0, 1);
+  add_bench(app, invocation);
+  add_doctor(app, invocation);
   add_run(app, invocation);
   add_plan(app, invocation);
   add_verify(app, invocation);

@@ -2,7 +2,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "base/machine.hpp"
 #include "communicator/communicator.hpp"
@@ -67,16 +66,12 @@ Result<const Communicator::CachedSchedule*> Communicator::schedule_for(const Cal
   return schedules_.back().get();
 }
 
-// Mostly a call is the one before with other buffers; then only these and the sequence number are new.
-bool Communicator::bind_again(const Call& call, Operation* operation) {
-  const Call& last = operation->call;
-  if (operation->settings != settings_ || call.collective != last.collective || call.count != last.count || call.dtype != last.dtype ||
-      call.op != last.op || call.root != last.root || call.factor != last.factor || call.counts || last.counts ||
-      in_place(call, rank_, size()) != operation->in_place)
-    return false;
-  set_buffers(call, &operation->binding);
-  resign(++sequence_, &operation->signature);
-  return true;
+// Mostly a call is the one before on the same buffers: then it has been checked and bound already, and only the sequence number
+// is new.
+bool Communicator::is_repeated(const Call& call, const Operation& operation) const {
+  const Call& last = operation.call;
+  return operation.settings == settings_ && call.send == last.send && call.recv == last.recv && call.count == last.count &&
+         call.dtype == last.dtype && call.op == last.op && call.root == last.root && call.factor == last.factor && !call.counts && !last.counts;
 }
 
 void Communicator::set_buffers(const Call& call, Binding* binding) const {
@@ -134,7 +129,6 @@ Status Communicator::bind(const Call& call, Operation* operation) {
   b.measure();
   choose_slices(call, &b, schedule);
   operation->call = call;
-  operation->in_place = in_place(call, rank_, size());
   operation->settings = settings_;
   operation->signature = sign(call, static_cast<uint8_t>(index_of(cached.value()->algorithm)), size());
   resign(++sequence_, &operation->signature);
@@ -149,10 +143,9 @@ void Communicator::choose_slices(const Call& call, Binding* binding, const Sched
   const uint32_t chunks = std::max({schedule.input_chunks(), schedule.output_chunks(), 1u});
   // All that one slice stages fits four times, and one message of all chunks fits at all.
   const size_t staging = endpoint_->staging_bytes();
-  static const size_t kMax = getenv("T_MAX") ? atol(getenv("T_MAX")) : kLargestSlice, kMin = getenv("T_MIN") ? atol(getenv("T_MIN")) : kSmallestSlice, kDiv = getenv("T_DIV") ? atol(getenv("T_DIV")) : 4, kDirect = getenv("T_DIRECT") ? atol(getenv("T_DIRECT")) : kDirectFrom;
-  const size_t most = std::min({kMax, staging / 4 / (static_cast<size_t>(size()) + 2) / 64 * 64, endpoint_->max_staged() / chunks / 64 * 64});
+  const size_t most = std::min({kLargestSlice, staging / 4 / (static_cast<size_t>(size()) + 2) / 64 * 64, endpoint_->max_staged() / chunks / 64 * 64});
   size_t bytes = most;
-  if (!call.recv_counts) bytes = std::clamp(longest * element / kDiv / 64 * 64, std::min(kMin, most), most);
+  if (!call.recv_counts) bytes = std::clamp(longest * element / 4 / 64 * 64, std::min(kSmallestSlice, most), most);
   const uint64_t elements = std::max<uint64_t>(bytes / element, 1);
   binding->slices = longest <= elements ? 1 : static_cast<uint32_t>((longest + elements - 1) / elements);
   binding->slice_elements = binding->slices == 1 ? longest : elements;
@@ -162,10 +155,10 @@ void Communicator::choose_slices(const Call& call, Binding* binding, const Sched
   const size_t one = std::max<size_t>(schedule.staged_chunks(), 1) * block, spare = 3 * schedule.max_message_chunks() * block;
   const size_t fitting = staging > spare ? (staging - spare) / one : 1;
   binding->window = static_cast<uint32_t>(std::clamp<size_t>(fitting, 1, std::min<size_t>(binding->slices, kLargestWindow)));
-  binding->direct_from = kDirect;
-  static const double kStream = getenv("T_STREAM") ? atof(getenv("T_STREAM")) : 0.75;
-  // All ranks of the node together.
-  binding->streaming = static_cast<double>((binding->input_bytes + binding->output_bytes) * static_cast<size_t>(size())) > kStream * static_cast<double>(last_level_cache_bytes());
+  binding->direct_from = kDirectFrom;
+  // What all ranks of the node read and write together leaves the caches anyway.
+  const size_t footprint = (binding->input_bytes + binding->output_bytes) * static_cast<size_t>(size());
+  binding->streaming = footprint > last_level_cache_bytes() / 4 * 3;
 }
 
 Result<const Reducer*> Communicator::reducer_for(const Call& call) {

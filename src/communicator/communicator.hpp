@@ -42,7 +42,6 @@ struct Operation {
   std::vector<size_t> counts, offsets, recv_counts, recv_offsets;  // copies, or offsets worked out
   // What it was made from; settings 0: nothing.
   Call call;
-  bool in_place = false;
   uint32_t settings = 0;
 };
 
@@ -110,7 +109,7 @@ class Communicator : public Progressible, public std::enable_shared_from_this<Co
 
   // All below want mutex_.
   Status bind(const Call& call, Operation* operation);
-  bool bind_again(const Call& call, Operation* operation);
+  bool is_repeated(const Call& call, const Operation& operation) const;
   void set_buffers(const Call& call, Binding* binding) const;
   Result<const CachedSchedule*> schedule_for(const Call& call);
   Result<const Reducer*> reducer_for(const Call& call);

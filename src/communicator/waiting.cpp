@@ -12,12 +12,17 @@ namespace wia {
 
 Status Communicator::collective(const Call& call, Request** request) {
   if (in_forked_child()) return forked_status();
-  WIA_RETURN_IF_ERROR(check(call, rank_, size()));
   std::unique_lock lock(mutex_);
   if (!usable_.load(std::memory_order_relaxed)) return failure_.copy();
-  if (!request && !active_ && queue_.empty()) {
-    Operation& operation = inline_operations_[static_cast<int>(call.collective)];
-    if (!bind_again(call, &operation)) WIA_RETURN_IF_ERROR(bind(call, &operation));
+  const bool at_once = !request && !active_ && queue_.empty();
+  Operation& operation = inline_operations_[static_cast<int>(call.collective)];
+  if (at_once && is_repeated(call, operation)) {
+    resign(++sequence_, &operation.signature);
+    return run_inline(operation);
+  }
+  WIA_RETURN_IF_ERROR(check(call, rank_, size()));
+  if (at_once) {
+    WIA_RETURN_IF_ERROR(bind(call, &operation));
     return run_inline(operation);
   }
   Request* made = new_request();

@@ -15,20 +15,24 @@ namespace wia {
 class ShmGraveyard {
  public:
   static ShmGraveyard& instance();
-  void bury(std::byte* block, std::vector<std::shared_ptr<PeerHeap>> peers);
+  // `heaps` and `departures`: of all ranks, that of the block's owner among them.
+  void bury(std::byte* block, const shm::Departure* departures, std::vector<std::shared_ptr<PeerHeap>> heaps);
   void sweep();
 
  private:
   struct Grave {
     std::byte* block;
-    std::vector<std::shared_ptr<PeerHeap>> peers;
+    const shm::Departure* departures;
+    std::vector<std::shared_ptr<PeerHeap>> heaps;
   };
   std::mutex mutex_;
   std::vector<Grave> graves_;
 };
 
+// A block of a few ranks stays below 2 MiB, so that it lies in small pages: a communicator that is hardly used takes hardly any
+// memory.
 struct ShmOptions {
-  size_t staging_bytes = size_t{2} << 20;         // per rank, for collectives
+  size_t staging_bytes = size_t{13} << 17;         // per rank, for collectives
   size_t packet_staging_bytes = size_t{1} << 18;  // per rank, for point to point
 };
 

@@ -45,8 +45,10 @@ inline Value added(Value a, const Value& b) {
 struct Options {
   uint32_t slices = 1;
   uint32_t window = 2;
-  int capacity = 16;  // undelivered messages of an ordered pair of ranks
+  size_t capacity = 16;   // messages that a channel, of an ordered pair of ranks, holds
+  bool in_order = false;  // a message makes room only when all sent before it were taken
   uint64_t seed = 1;
+  bool priorities = false;  // lanes have random priorities: some always go first, some come last
   bool rank_order = false;  // results must be added up in the order of ranks
 };
 
@@ -92,6 +94,12 @@ class Run {
     std::vector<Value> values;
     std::vector<Cell*> read_by_receiver;
     Clock clock;
+    uint64_t number = 0;  // in its channel
+  };
+  // What a rank has sent to another.
+  struct Channel {
+    uint64_t first = 0;      // number of the oldest message that takes up room
+    std::deque<bool> taken;  // from that one on
   };
   using Key = std::tuple<int, uint32_t, int>;  // from, slice, tag
   struct Lane {
@@ -111,7 +119,7 @@ class Run {
     std::vector<std::deque<Cell>> scratch;                // by slice
     std::vector<std::deque<Cell>> input, output;          // by slice; aliased chunks use the other's cell
     std::map<std::pair<uint32_t, uint32_t>, View> views;  // by slice and scratch chunk
-    std::vector<int> in_flight;                           // to each rank
+    std::vector<Channel> channels;                        // to each rank
   };
 
   // --- Memory
@@ -179,7 +187,7 @@ class Run {
       RankState& state = ranks_[rank];
       const auto p = static_cast<uint32_t>(shape_.ranks);
       const BufferChunks chunks = nominal_chunks(shape_.collective, p, state.schedule.input_chunks());
-      state.in_flight.assign(shape_.ranks, 0);
+      state.channels.resize(shape_.ranks);
       state.lanes.resize(state.schedule.lanes());
       for (Lane& lane : state.lanes) lane.thread = threads++;
       for (uint32_t slice = 0; slice < options_.slices; ++slice) {
@@ -286,7 +294,7 @@ class Run {
     const uint32_t sends = is_send ? std::max<uint32_t>(step.fused, 1) : step.fused;
     const Step* first_send = is_send ? &step : &step + 1;
     for (uint32_t i = 0; i < sends; ++i) {
-      if (state.in_flight[first_send[i].peer] >= options_.capacity) return 0;
+      if (!has_room(state.channels[first_send[i].peer])) return 0;
     }
 
     ++lane.clock[lane.thread];
@@ -324,7 +332,9 @@ class Run {
       }
     }
     message.clock = lane.clock;
-    ++ranks_[rank].in_flight[step.peer];
+    Channel& channel = ranks_[rank].channels[step.peer];
+    message.number = channel.first + channel.taken.size();
+    channel.taken.push_back(false);
     const Key key{rank, lane.slice, step.tag};
     if (!ranks_[step.peer].arrived.emplace(key, std::move(message)).second) fail(what + ": tag used twice");
   }
@@ -332,7 +342,14 @@ class Run {
   // The receiver reads the sender's memory.
   void consume(int peer, int rank, const Lane& lane, const Message& message, const std::string& what) {
     for (Cell* c : message.read_by_receiver) read(*c, lane, what + " (in the sender's memory)");
-    --ranks_[peer].in_flight[rank];
+    Channel& channel = ranks_[peer].channels[rank];
+    channel.taken[message.number - channel.first] = true;
+    for (; !channel.taken.empty() && channel.taken.front(); ++channel.first) channel.taken.pop_front();
+  }
+  bool has_room(const Channel& channel) const {
+    const auto& taken = channel.taken;
+    const auto waiting = static_cast<size_t>(std::count(taken.begin(), taken.end(), false));
+    return (options_.in_order ? taken.size() : waiting) < options_.capacity;
   }
 
   void receive(int rank, Lane& lane, const Step& step, Message message, const std::string& what) {
@@ -389,12 +406,14 @@ class Run {
     for (int rank = 0; rank < shape_.ranks; ++rank) {
       for (int l = 0; l < ranks_[rank].schedule.lanes(); ++l) lanes.push_back({rank, l});
     }
+    std::shuffle(lanes.begin(), lanes.end(), random_);
     for (bool moved = true; moved && error_.empty();) {
       moved = false;
-      std::shuffle(lanes.begin(), lanes.end(), random_);
+      if (!options_.priorities) std::shuffle(lanes.begin(), lanes.end(), random_);
       const size_t some = options_.seed % 2 ? lanes.size() : std::max<size_t>(1, lanes.size() / 3);
-      for (size_t i = 0; i < lanes.size() && !(i >= some && moved); ++i)
+      for (size_t i = 0; i < lanes.size() && !(moved && (options_.priorities || i >= some)); ++i) {
         moved |= advance(lanes[i].first, lanes[i].second);
+      }
     }
     for (const auto& [rank, l] : lanes) {
       const Lane& lane = ranks_[rank].lanes[l];

@@ -65,7 +65,7 @@ TEST(Run, EveryRankKnowsItsPlace) {
        {"[0] WIA_RANK=0", "[1] WIA_RANK=1", "[0] WIA_WORLD_SIZE=2", "[1] WIA_MASTER_ADDR=127.0.0.1",
         "[1] WIA_STORE_SERVED=1", "[0] WIA_JOB_ID=run/", "[1] WIA_JOB_SECRET="})
     EXPECT_THAT(command.output, HasSubstr(line));
-  EXPECT_THAT(command.output, Not(HasSubstr("77")));
+  EXPECT_THAT(command.output, Not(HasSubstr("WIA_RANK=77")));
 }
 
 // What the ranks of the next test run.

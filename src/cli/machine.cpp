@@ -1,0 +1,115 @@
+#include "cli/machine.hpp"
+
+#include <fmt/core.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <sstream>
+
+#include "base/parse.hpp"
+
+namespace wia::cli {
+namespace {
+
+// The value of the first of these names in /proc/cpuinfo ("model name : ...").
+std::string cpuinfo(std::initializer_list<std::string_view> names) {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    const size_t colon = line.find(':');
+    const std::string name = line.substr(0, line.find_last_not_of(" \t", colon - 1) + 1);
+    if (colon == std::string::npos || std::find(names.begin(), names.end(), name) == names.end()) continue;
+    return line.substr(std::min(line.find_first_not_of(' ', colon + 1), line.size()));
+  }
+  return {};
+}
+
+std::optional<uint64_t> number_in(const std::string& path) {
+  const auto value = parse_integer(first_line(path).value_or(""));
+  if (!value || *value < 0) return std::nullopt;
+  return static_cast<uint64_t>(*value);
+}
+
+}  // namespace
+
+std::optional<std::string> first_line(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  if (!std::getline(file, line)) return std::nullopt;
+  return line;
+}
+
+std::string host_name() {
+  char name[256] = {};
+  return gethostname(name, sizeof name - 1) == 0 ? name : "";
+}
+
+std::string cpu_model() { return cpuinfo({"model name", "CPU part", "cpu"}); }
+
+std::vector<std::string> vector_extensions() {
+  static constexpr std::array<std::string_view, 16> kKnown = {
+      "ssse3",       "sse4_1",   "avx",         "avx2",    "fma",  "f16c", "avx512f", "avx512bw",
+      "avx512_bf16", "avx_vnni", "avx512_fp16", "amx_bf16", "asimd", "sve",  "sve2",    "bf16"};
+  std::istringstream flags(cpuinfo({"flags", "Features", "isa"}));
+  std::vector<std::string> found;
+  for (std::string flag; flags >> flag;)
+    if (std::find(kKnown.begin(), kKnown.end(), flag) != kKnown.end()) found.push_back(flag);
+  return found;
+}
+
+std::vector<int> affinity() {
+  cpu_set_t set;
+  std::vector<int> cpus;
+  if (sched_getaffinity(0, sizeof set, &set) == 0)
+    for (size_t cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+      if (CPU_ISSET(cpu, &set)) cpus.push_back(static_cast<int>(cpu));
+  return cpus;
+}
+
+Memory memory() {
+  Memory found;
+  std::ifstream meminfo("/proc/meminfo");
+  std::string name, unit;
+  uint64_t kib = 0;
+  while (meminfo >> name >> kib && std::getline(meminfo, unit)) {
+    if (name == "MemTotal:") found.total = kib * 1024;
+    if (name == "MemAvailable:") found.available = kib * 1024;
+  }
+  struct Files {
+    const char *limit, *used;
+  };
+  static constexpr Files kGroups[] = {
+      {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"},
+      {"/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"}};
+  for (const Files& files : kGroups) {
+    const auto limit = number_in(files.limit), used = number_in(files.used);
+    if (!limit || !used || *limit >= found.total.value_or(UINT64_MAX)) continue;  // no limit at all
+    found.cgroup_limit = limit;
+    const uint64_t left = *limit > *used ? *limit - *used : 0;
+    found.available = std::min(found.available.value_or(left), left);
+  }
+  return found;
+}
+
+std::string bytes_text(double bytes) {
+  static constexpr const char* kUnits[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  size_t unit = 0;
+  while (bytes >= 1024 && unit + 1 < std::size(kUnits)) bytes /= 1024, ++unit;
+  return fmt::format("{:.{}f} {}", bytes, unit == 0 || bytes >= 100 ? 0 : 1, kUnits[unit]);
+}
+
+std::string ranges_text(const std::vector<int>& numbers) {
+  std::string text;
+  for (size_t i = 0; i < numbers.size();) {
+    size_t last = i;
+    while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1) ++last;
+    if (!text.empty()) text += ',';
+    text += last == i ? std::to_string(numbers[i]) : fmt::format("{}-{}", numbers[i], numbers[last]);
+    i = last + 1;
+  }
+  return text;
+}
+
+}  // namespace wia::cli
