@@ -94,7 +94,7 @@ class Builder {
   //   - View: a recv of one chunk into scratch that one later reduce of its lane reads, and no other step
   //     touches: read where it arrived (kView). At most kMaxViews lie between a recv and its reduce, and no
   //     other recv from the same peer does in that lane.
-  //   - Group: consecutive sends of one lane with the same src, chunks, extent and tag, to different peers,
+  //   - Group: consecutive sends of one lane with the same src, chunks, extent, tag and flags, to different peers,
   //     no wait on the later ones: fused = how many on the first, 0 on the others. A single send has 1.
   //   - Fused reduction: reduce or recv_reduce, directly followed by a group (no wait on it) that sends its
   //     dst: the sum is written to all destinations in one pass; fused = how many sends. The sends have 0:
