@@ -178,21 +178,19 @@ std::vector<Variant> variants_of(const Case& a_case) {
     add(6, 4, 3, 2, staged(4), Order::backward);
     add(20, 1, 10, 8, in_order(16), Order::random);  // what shared memory has
     add(7, 1, 3, 3, staged(6), Order::random);
-    add(0, 1, 1, 1, staged(2), Order::random);
     add(2, 1, 1, 1, direct(2), Order::random);
     add(6, 1, 3, 2, landing(4), Order::random);
-    if (reduces(a_case.shape.collective)) {
-      add(5, 1, 3, 2, staged(16), Order::forward, -1, Element::average);
-      add(4, 1, 1, 1, landing(16), Order::backward, -1, Element::average);
-    }
+    if (reduces(a_case.shape.collective)) add(5, 1, 3, 2, landing(16), Order::forward, -1, Element::average);
     const std::vector<int> victims = victims_of(ranks, static_cast<uint64_t>(a_case.shape.root));
     for (const int victim : victims) {
       if (ranks <= kSome || victim == victims.front()) add(2, 1, 1, 1, direct(16), Order::starve, victim);
       if (ranks <= kSome || victim == victims.back()) add(3, 1, 1, 1, landing(16), Order::starve, victim);
     }
     if (ranks <= kSome) {
+      add(0, 1, 1, 1, staged(2), Order::random);
       add(4, 1, 2, 2, landing(4), Order::starve, 0);
       add(4, 4, 1, 1, landing(16), Order::forward);
+      if (reduces(a_case.shape.collective)) add(4, 1, 1, 1, staged(2), Order::backward, -1, Element::average);
     }
   }
   for (size_t i = 0; i < variants.size(); ++i) variants[i].seed = i + 1;
