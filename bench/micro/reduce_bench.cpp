@@ -17,7 +17,7 @@
 namespace wia {
 namespace {
 
-constexpr int64_t kSizes[] = {4 << 10, 256 << 10, 1 << 20, 16 << 20};
+constexpr int64_t kSizes[] = {64, 4 << 10, 256 << 10, 1 << 20, 16 << 20};
 
 // Buffers at different places within a page, as they are in life; equal ones would make stores wait
 // for loads of the same lower address bits.
@@ -83,7 +83,7 @@ void reduce(benchmark::State& state, DType dtype, Op op, Shape shape) {
   const Reducer reducer = Reducer::make(dtype, op, shape.sources).value();
   const ReduceArguments arguments = {sources.data(),     shape.sources,          destinations.data(),
                                      shape.destinations, bytes / size_of(dtype), false,
-                                     shape.streaming};
+                                     shape.streaming ? shape.destinations : 0};
   for (auto _ : state) {
     reducer(arguments);
     benchmark::ClobberMemory();

@@ -43,14 +43,14 @@ struct Part {
 
 }  // namespace
 
-// `summed`: how many of the blocks that a member holds, from its own on, have sums instead of its raw
-// contribution. It is the same for everyone. A message holds one or the other, and is added to one or the
+// `summed`: how many of the blocks that a member holds, from its own on, are in `sums` instead of being its
+// raw contribution. It is the same for everyone. A message holds one or the other, and is added to one or the
 // other, so the blocks of a round fall into three parts.
 void circulant_reduce_scatter(Flow& flow, std::span<const int> counts, const Blocks& blocks, Place own,
                               Place result) {
   if (flow.size() == 1) return sum_of_one(flow, blocks, own, result);
-  const Place sums = flow.partials(blocks.range());
-  int summed = 0;
+  const Place sums = flow.sums_of(own, blocks.range());
+  int summed = sums == own ? flow.size() : 0;
   for (size_t round = counts.size() - 1; round > 0; --round) {
     const int keep = counts[round - 1], give = counts[round] - keep;
     const int to = flow.member(keep), from = flow.member(-keep);

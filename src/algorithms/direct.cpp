@@ -2,7 +2,8 @@
 //
 // The least latency where messages are cheap, as between ranks that share memory: no data passes through a
 // third rank. To spread the load, rank r sends to r+1, r+2, ... counted around the end, and receives in the
-// order r-1, r-2, ..., so that in each round everyone sends to one rank and receives from one.
+// order r-1, r-2, ..., so that in each round everyone sends to one rank and receives from one. (In all_to_all
+// these are the same.)
 //
 // The collectives that reduce are in direct_reductions.cpp.
 #include "algorithms/builders.hpp"
@@ -14,21 +15,6 @@ namespace {
 
 constexpr int kSending = 0, kReceiving = 1;
 
-// In place, what arrives from a peer overwrites what goes to it. So pairs meet in the same order on both
-// sides, and each takes its data out of the buffer before it lets the other's in: the earliest meeting that
-// is not over can always go on.
-void all_to_all_in_place(Builder& builder, const Shape& shape) {
-  for (int meeting = 0; meeting < shape.ranks; ++meeting) {
-    const int peer = meeting_partner(shape.rank, meeting, shape.ranks);
-    if (peer == shape.rank) continue;
-    const auto chunk = static_cast<uint32_t>(peer);
-    builder.send(kSending, peer, input(chunk), 0);
-    builder.take(kSending);
-    builder.wait(kReceiving, kSending, builder.position(kSending));
-    builder.recv(kReceiving, peer, output(chunk), 0);
-  }
-}
-
 }  // namespace
 
 // The sends of one run stand together: one group.
@@ -36,10 +22,8 @@ void share_directly(Flow& flow, const Blocks& blocks, Place own, Place all, cons
   size_t chunks = 0;
   for (const Run run : blocks.of(flow.me())) {
     chunks += run.count;
-    if (sharing.arrivals) {
-      const Arrivals::Arrival& last = sharing.arrivals->in_order()[chunks - 1];
-      flow.sends_after(last.lane, last.position);
-    }
+    if (sharing.arrivals)
+      flow.sends_after(sharing.arrivals->lane(), sharing.arrivals->in_order()[chunks - 1].position);
     for (int round = 1; round < flow.size(); ++round) {
       if (const int to = flow.member(round); to != sharing.complete) flow.send_own(to, run, own);
     }
@@ -102,19 +86,24 @@ Result<Schedule> direct_scatter(const Shape& shape) {
   return std::move(builder).finish();
 }
 
+// Pairs meet, in the same order on both sides. In place, what arrives from a peer overwrites what goes to it:
+// so it is taken out of the buffer before the other's is let in. Whoever is in place, the earliest meeting
+// that is not over can always go on.
 Result<Schedule> direct_all_to_all(const Shape& shape) {
   Builder builder(shape);
-  if (shape.in_place) {
-    all_to_all_in_place(builder, shape);
-    return std::move(builder).finish();
-  }
-  const auto rank = static_cast<uint32_t>(shape.rank);
-  builder.copy(kReceiving, output(rank), input(rank), 1, input(rank));
-  for (int round = 1; round < shape.ranks; ++round) {
-    const int to = around(shape.rank + round, shape.ranks);
-    const int from = around(shape.rank - round, shape.ranks);
-    builder.send(kSending, to, input(static_cast<uint32_t>(to)), 0);
-    builder.recv(kReceiving, from, output(static_cast<uint32_t>(from)), 0);
+  for (int meeting = 0; meeting < shape.ranks; ++meeting) {
+    const int peer = meeting_partner(shape.rank, meeting, shape.ranks);
+    const auto chunk = static_cast<uint32_t>(peer);
+    if (peer == shape.rank) {
+      if (!shape.in_place) builder.copy(kReceiving, output(chunk), input(chunk), 1, input(chunk));
+      continue;
+    }
+    builder.send(kSending, peer, input(chunk), 0);
+    if (shape.in_place) {
+      builder.take(kSending);
+      builder.wait(kReceiving, kSending, builder.position(kSending));
+    }
+    builder.recv(kReceiving, peer, output(chunk), 0);
   }
   return std::move(builder).finish();
 }

@@ -8,33 +8,28 @@
 namespace wia {
 namespace {
 
-// Short blocks travel chunk by chunk, so that each chunk can be reduced where it arrived. Long ones would
-// become too many messages.
-constexpr uint32_t kMostSingleChunks = 8;
-
-// Receives everyone's contribution to a piece and adds them up.
-void reduce_piece(Flow& flow, Run piece, Place own, Place result) {
+// Receives everyone's contribution to a run and adds them up.
+void reduce_run(Flow& flow, Run run, Place own, Place result) {
   std::vector<Ref> sources(flow.size());
-  sources[flow.me()] = own.at(piece.first);
+  sources[flow.me()] = own.at(run.first);
   for (int round = 1; round < flow.size(); ++round) {
     const int from = flow.member(-round);
-    sources[from] = flow.recv_aside(from, piece, own.format()).origin;
+    sources[from] = flow.recv_aside(from, run, own.format()).origin;
   }
-  flow.reduce(piece, result, sources);
+  flow.reduce(run, result, sources);
 }
 
 }  // namespace
 
-// Piece by piece, so that the first is reduced while the next arrives.
+// Run by run, so that the first is reduced while the next arrives.
 void direct_reduce_scatter(Flow& flow, const Blocks& blocks, Place own, Place result) {
-  const Blocks pieces = blocks.most_chunks() <= kMostSingleChunks ? blocks.in_single_chunks() : blocks;
-  for (uint32_t i = 0; i < pieces.most_runs(); ++i) {
+  const auto mine = blocks.of(flow.me());
+  for (uint32_t i = 0; i < blocks.most_runs(); ++i) {
     for (int round = 1; round < flow.size(); ++round) {
       const int to = flow.member(round);
-      if (i < pieces.of(to).size()) flow.send(to, pieces.of(to)[i], own);
+      if (i < blocks.of(to).size()) flow.send(to, blocks.of(to)[i], own);
     }
-    const auto mine = pieces.of(flow.me());
-    if (i < mine.size()) reduce_piece(flow, mine[i], own, result);
+    if (i < mine.size()) reduce_run(flow, mine[i], own, result);
   }
 }
 
@@ -69,7 +64,7 @@ Result<Schedule> direct_reduce(const Shape& shape) {
   const Team team = whole_group(shape);
   Flow flow(builder, team, Buffer::input, {0, 1}, 0);
   if (shape.is_root()) {
-    reduce_piece(flow, Run{0, 1}, Place{input(0)}, Place{output(0)});
+    reduce_run(flow, Run{0, 1}, Place{input(0)}, Place{output(0)});
   } else {
     flow.send(shape.root, Run{0, 1}, Place{input(0)});
   }

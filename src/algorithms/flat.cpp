@@ -28,21 +28,23 @@ Result<Schedule> flat_all_gather(const Shape& shape, AllGather all_gather) {
   return std::move(builder).finish();
 }
 
-Result<Schedule> flat_all_reduce(const Shape& shape, ReduceScatter reduce_scatter, AllGather all_gather) {
+Result<Schedule> flat_all_reduce(const Shape& shape, const Composition& composition) {
   Builder builder(shape, static_cast<uint32_t>(shape.ranks));
   const Team team = whole_group(shape);
   const Blocks blocks = Blocks::one_each(shape.ranks);
-  const Lanes reducing{0, 1}, gathering{2, 3};
+  const Streams streams = composition.streams(shape.ranks);
+  const Lanes reducing = streams == Streams::one_lane ? Lanes{0, 0} : Lanes{0, 1};
+  const Lanes gathering = streams == Streams::two ? Lanes{2, 3} : reducing;
 
   Flow reduce_flow(builder, team, Buffer::output, reducing, 0);
-  reduce_scatter(reduce_flow, blocks, Place{input(0)}, Place{output(0)});
+  composition.reduce_scatter(reduce_flow, blocks, Place{input(0)}, Place{output(0)});
 
-  // The own sum leaves from where it is made. Lanes of their own let the next slice be reduced meanwhile.
   Flow gather_flow(builder, team, Buffer::output, gathering, shape.ranks);
-  gather_flow.continue_in(reducing.in);
+  if (streams == Streams::two)
+    gather_flow.continue_in(reducing.in);  // the own sum leaves from where it is made
   gather_flow.sends_after(reducing.out);
   gather_flow.sends_after(reducing.in);
-  all_gather(gather_flow, blocks, Place{output(0)}, Place{output(0)});
+  composition.all_gather(gather_flow, blocks, Place{output(0)}, Place{output(0)});
   return std::move(builder).finish();
 }
 

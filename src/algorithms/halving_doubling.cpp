@@ -20,7 +20,7 @@ void halving_reduce_scatter(Flow& flow, const Blocks& blocks, Place own, Place r
   const int n = flow.size(), me = flow.me();
   if (!is_power_of_two(n)) return circulant_reduce_scatter(flow, halving_counts(n), blocks, own, result);
   if (n == 1) return sum_of_one(flow, blocks, own, result);
-  const Place sums = flow.partials(blocks.range());
+  const Place sums = flow.sums_of(own, blocks.range());
   Place here = own;
   int first = 0;  // of the 2 * half blocks that this member and its partner still work on
   for (int half = n / 2; half > 0; half /= 2) {
@@ -62,8 +62,13 @@ Result<Schedule> halving_doubling_all_gather(const Shape& shape) {
   return flat_all_gather(shape, doubling_all_gather);
 }
 
+// Partners meet once in each phase. Around a circle, a member may send another several messages.
+const Composition kHalvingDoublingPhases = {halving_reduce_scatter, doubling_all_gather, [](int members) {
+                                              return is_power_of_two(members) ? Streams::two : Streams::one;
+                                            }};
+
 Result<Schedule> halving_doubling_all_reduce(const Shape& shape) {
-  return flat_all_reduce(shape, halving_reduce_scatter, doubling_all_gather);
+  return flat_all_reduce(shape, kHalvingDoublingPhases);
 }
 
 }  // namespace wia

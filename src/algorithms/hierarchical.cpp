@@ -20,10 +20,7 @@
 namespace wia {
 namespace {
 
-constexpr Lanes kInNode{0, 1};
-// Of the column that a rank serves as its `index`-th: two phases.
-constexpr Lanes first_lanes(int index) { return {2 + 4 * index, 3 + 4 * index}; }
-constexpr Lanes second_lanes(int index) { return {4 + 4 * index, 5 + 4 * index}; }
+constexpr Lanes kInNode{0, 1}, kAcross{2, 3}, kGatherAcross{4, 5}, kGatherInNode{6, 7};
 
 // Each rank of this node with the chunks of the columns that it serves.
 template <class ChunksOf>
@@ -55,81 +52,90 @@ Blocks blocks_in_column(const Nodes& nodes, int column) {
 
 bool has_node_level(const Nodes& nodes) { return nodes.columns() > 1 || nodes.count() == 1; }
 
-// What runs across nodes. With recursive doubling a column is one chunk, else one for each node.
-struct AcrossNodes {
-  ReduceScatter reduce_scatter;  // null: recursive doubling
-  AllGather all_gather;
-};
-
 class AllReduce {
  public:
-  AllReduce(const Shape& shape, AcrossNodes across)
+  // Null: recursive doubling. With it a column is one chunk, else one for each node.
+  AllReduce(const Shape& shape, const Composition* across)
       : shape_(shape),
         across_(across),
         nodes_(shape),
-        width_(across.reduce_scatter ? nodes_.count() : 1),
+        served_(nodes_.served_by(shape.rank)),
+        width_(across ? nodes_.count() : 1),
         chunks_(nodes_.columns() * width_),
         builder_(shape, static_cast<uint32_t>(chunks_)) {}
 
   Result<Schedule> build() && {
     const Team team = nodes_.my_node_team();
     const Blocks blocks = blocks_in_node(nodes_, [this](int column) { return chunks_of(column); });
-    const Nodes::Range served = nodes_.served_by(shape_.rank);
     const bool one_node = nodes_.count() == 1;
-    Place sums{input(0)};
+    Place sums = kInput;
     if (has_node_level(nodes_)) {
       Flow flow(builder_, team, Buffer::output, kInNode, 0);
-      sums = one_node ? Place{output(0)} : flow.partials(blocks.range_of(team.me));
-      direct_reduce_scatter(flow, blocks, Place{input(0)}, sums);
+      sums = one_node ? kResult : flow.partials(blocks.range_of(team.me));
+      direct_reduce_scatter(flow, blocks, kInput, sums);
     }
-    for (int i = 0; i < served.count && !one_node; ++i) across(served.first + i, i, sums);
+    builder_.wait(kAcross.out, kInNode.in, builder_.position(kInNode.in));
+    builder_.wait(kAcross.in, kInNode.in, builder_.position(kInNode.in));
+    if (!one_node) across_ ? reduce_and_gather_across(sums) : all_reduce_across(sums);
     if (has_node_level(nodes_)) {
-      Flow flow(builder_, team, Buffer::output, first_lanes(served.count), chunks_);
+      Flow flow(builder_, team, Buffer::output, kGatherInNode, chunks_);
       if (one_node) flow.continue_in(kInNode.in);
-      flow.sends_after(kInNode.out);  // both phases share channels: the first one's messages come first
-      for (int i = 0; i < served.count; ++i) {
-        flow.sends_after(first_lanes(i).in);
-        flow.sends_after(second_lanes(i).in);
-      }
-      direct_all_gather(flow, blocks, Place{output(0)}, Place{output(0)});
+      for (const int lane : {kInNode.out, kAcross.in, kGatherAcross.in}) flow.sends_after(lane);
+      direct_all_gather(flow, blocks, kResult, kResult);
     }
     return std::move(builder_).finish();
   }
 
  private:
+  static constexpr Place kInput{input(0)}, kResult{output(0)};
+
   std::vector<uint32_t> chunks_of(int column) const {
     std::vector<uint32_t> chunks(width_);
     for (int i = 0; i < width_; ++i) chunks[i] = static_cast<uint32_t>(column * width_ + i);
     return chunks;
   }
 
-  void across(int column, int index, Place sums) {
-    const Team team = nodes_.column_team(column);
-    const Lanes first = first_lanes(index);
-    Flow reducing(builder_, team, Buffer::output, first, 0);
-    reducing.sends_after(kInNode.in);
-    reducing.receives_after(kInNode.in);
-    const Place result{output(0)};
-    if (!across_.reduce_scatter) {
-      const bool in_place = shape_.in_place && sums.origin.buffer() == Buffer::input;
-      const Run run{static_cast<uint32_t>(column), 1};
-      return recursive_doubling_all_reduce(reducing, run, sums, result, in_place);
+  void all_reduce_across(Place sums) {
+    const bool in_place = shape_.in_place && sums == kInput;
+    for (int column = served_.first; column < served_.first + served_.count; ++column) {
+      const Team team = nodes_.column_team(column);
+      Flow flow(builder_, team, Buffer::output, kAcross, 0);
+      recursive_doubling_all_reduce(flow, Run{static_cast<uint32_t>(column), 1}, sums, kResult, in_place);
     }
-    std::vector<std::vector<uint32_t>> lists;
-    for (const uint32_t chunk : chunks_of(column)) lists.push_back({chunk});
-    const Blocks blocks(lists);
-    across_.reduce_scatter(reducing, blocks, sums, result);
+  }
 
-    Flow gathering(builder_, team, Buffer::output, second_lanes(index), chunks_);
-    gathering.continue_in(first.in);
-    gathering.sends_after(first.out);
-    gathering.sends_after(first.in);
-    across_.all_gather(gathering, blocks, result, result);
+  // A server of several columns sends the server of several in another node several messages: in one stream.
+  void reduce_and_gather_across(Place sums) {
+    Streams streams = across_->streams(nodes_.count());
+    if (streams == Streams::two && served_.count > 1) streams = Streams::one;
+    const Lanes reducing = streams == Streams::one_lane ? Lanes{kAcross.in, kAcross.in} : kAcross;
+    const Lanes gathering = streams == Streams::two ? kGatherAcross : reducing;
+    for_each_column([&](const Team& team, const Blocks& blocks) {
+      Flow flow(builder_, team, Buffer::output, reducing, 0);
+      across_->reduce_scatter(flow, blocks, sums, kResult);
+    });
+    for_each_column([&](const Team& team, const Blocks& blocks) {
+      Flow flow(builder_, team, Buffer::output, gathering, chunks_);
+      if (streams == Streams::two) flow.continue_in(reducing.in);
+      flow.sends_after(reducing.out);
+      flow.sends_after(reducing.in);
+      across_->all_gather(flow, blocks, kResult, kResult);
+    });
+  }
+
+  template <class Function>
+  void for_each_column(Function&& function) const {
+    for (int column = served_.first; column < served_.first + served_.count; ++column) {
+      std::vector<std::vector<uint32_t>> lists;
+      for (const uint32_t chunk : chunks_of(column)) lists.push_back({chunk});
+      function(nodes_.column_team(column), Blocks(lists));
+    }
   }
 
   const Shape& shape_;
-  const AcrossNodes across_;
+  const Composition* const across_;
   const Nodes nodes_;
+  const Nodes::Range served_;
   const int width_, chunks_;
   Builder builder_;
 };
@@ -153,12 +159,12 @@ Result<Schedule> reduce_scatter(const Shape& shape, ReduceScatter across) {
     sums = nodes.count() == 1 ? result : flow.partials(blocks.range_of(team.me));
     direct_reduce_scatter(flow, blocks, Place{input(0)}, sums);
   }
+  builder.wait(kAcross.out, kInNode.in, builder.position(kInNode.in));
+  builder.wait(kAcross.in, kInNode.in, builder.position(kInNode.in));
   for (int i = 0; i < served.count && nodes.count() > 1; ++i) {
     const int column = served.first + i;
     const Team team = nodes.column_team(column);
-    Flow flow(builder, team, Buffer::input, first_lanes(i), 0);
-    flow.sends_after(kInNode.in);
-    flow.receives_after(kInNode.in);
+    Flow flow(builder, team, Buffer::input, kAcross, 0);
     across(flow, blocks_in_column(nodes, column), sums, result);
   }
   return std::move(builder).finish();
@@ -172,8 +178,8 @@ std::vector<int> order_of_arrival(const Nodes& nodes, AllGather across) {
   rehearsal.rank = nodes.my_node();
   Builder builder(rehearsal);
   const Team team = whole_group(rehearsal);
-  Flow flow(builder, team, Buffer::output, {0, 1}, 0);
-  Arrivals arrivals;
+  Flow flow(builder, team, Buffer::output, kAcross, 0);
+  Arrivals arrivals(kAcross.in);
   flow.note(arrivals);
   across(flow, Blocks::one_each(rehearsal.ranks), Place{output(0)}, Place{output(0)});
   std::vector<int> order;
@@ -187,11 +193,11 @@ Result<Schedule> all_gather(const Shape& shape, AllGather across) {
   Builder builder(shape);
   const Nodes::Range served = nodes.served_by(shape.rank);
   const Place own = own_block(shape), all{output(0)};
-  Arrivals arrivals;
+  Arrivals arrivals(kAcross.in);
   for (int i = 0; i < served.count && nodes.count() > 1; ++i) {
     const int column = served.first + i;
     const Team team = nodes.column_team(column);
-    Flow flow(builder, team, Buffer::output, first_lanes(i), 0);
+    Flow flow(builder, team, Buffer::output, kAcross, 0);
     flow.note(arrivals);
     across(flow, blocks_in_column(nodes, column), own, all);
   }
@@ -221,13 +227,13 @@ Result<Schedule> all_gather(const Shape& shape, AllGather across) {
 }  // namespace
 
 Result<Schedule> hierarchical_all_reduce(const Shape& shape) {
-  return AllReduce(shape, {halving_reduce_scatter, doubling_all_gather}).build();
+  return AllReduce(shape, &kHalvingDoublingPhases).build();
 }
 Result<Schedule> hierarchical_all_reduce_ring(const Shape& shape) {
-  return AllReduce(shape, {ring_reduce_scatter, ring_all_gather}).build();
+  return AllReduce(shape, &kRingPhases).build();
 }
 Result<Schedule> hierarchical_all_reduce_doubling(const Shape& shape) {
-  return AllReduce(shape, {nullptr, nullptr}).build();
+  return AllReduce(shape, nullptr).build();
 }
 Result<Schedule> hierarchical_reduce_scatter(const Shape& shape) {
   return reduce_scatter(shape, halving_reduce_scatter);

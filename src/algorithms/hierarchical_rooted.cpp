@@ -15,8 +15,7 @@ namespace wia {
 namespace {
 
 constexpr int kRadix = 2;
-constexpr Lanes kFirst{0, 1}, kLast{2, 3};  // the phases inside the node
-constexpr Lanes column_lanes(int index) { return {4 + 2 * index, 5 + 2 * index}; }
+constexpr Lanes kFirst{0, 1}, kAcross{2, 3}, kLast{4, 5};
 
 // Each rank of a node with the columns it serves.
 Blocks columns_of(const Nodes& nodes, int node) {
@@ -58,14 +57,14 @@ Result<Schedule> hierarchical_broadcast(const Shape& shape) {
   }
   Flow sharing(builder, team, Buffer::output, kLast, columns);
   sharing.sends_after(kFirst.in);
+  builder.wait(kAcross.in, kFirst.in, builder.position(kFirst.in));
   for (int i = 0; i < served.count && nodes.count() > 1; ++i) {
     const int column = served.first + i;
     const Team column_team = nodes.column_team(column);
-    Flow flow(builder, column_team, Buffer::output, column_lanes(i), 0);
-    flow.receives_after(kFirst.in);
+    Flow flow(builder, column_team, Buffer::output, kAcross, 0);
     knomial_broadcast(flow, root_node, kRadix, Run{static_cast<uint32_t>(column), 1}, data, data);
-    if (root < 0) sharing.sends_after(column_lanes(i).in);
   }
+  if (root < 0) sharing.sends_after(kAcross.in);
   share_directly(sharing, blocks, data, data, {.complete = root, .arrivals = nullptr});
   return std::move(builder).finish();
 }
@@ -91,17 +90,17 @@ Result<Schedule> hierarchical_reduce(const Shape& shape) {
     sums = nodes.count() == 1 ? result : in_node.partials(blocks.range_of(team.me));
     direct_reduce_scatter(in_node, blocks, Place{input(0)}, sums);
   }
-  Flow gathering(builder, team, Buffer::input, kLast, columns);
-  gathering.sends_after(kFirst.out);
-  gathering.sends_after(kFirst.in);
+  builder.wait(kAcross.in, kFirst.in, builder.position(kFirst.in));
   for (int i = 0; i < served.count && nodes.count() > 1; ++i) {
     const int column = served.first + i;
     const Team column_team = nodes.column_team(column);
-    Flow flow(builder, column_team, Buffer::input, column_lanes(i), 0);
-    flow.receives_after(kFirst.in);
+    Flow flow(builder, column_team, Buffer::input, kAcross, 0);
     knomial_reduce(flow, root_node, kRadix, static_cast<uint32_t>(column), sums, result);
-    gathering.sends_after(column_lanes(i).in);
   }
+  Flow gathering(builder, team, Buffer::input, kLast, columns);
+  gathering.sends_after(kFirst.out);
+  gathering.sends_after(kFirst.in);
+  gathering.sends_after(kAcross.in);
   for (int member = 0; member < team.size() && root >= 0; ++member) {
     if (member == root) continue;
     for (const Run run : blocks.of(member)) {

@@ -39,20 +39,20 @@ Result<Schedule> pairwise_all_gather(const Shape& shape) {
   return flat_all_gather(shape, pairwise_all_gather);
 }
 
-// In place, what arrives overwrites what goes to the same peer. So a round is a meeting of two, who both
-// take their data out of the buffer before they let the other's in.
+// A round is a meeting of two. In place, what arrives overwrites what goes to the same peer: so it is taken
+// out of the buffer before the other's is let in.
 Result<Schedule> pairwise_all_to_all(const Shape& shape) {
   Builder builder(shape);
-  const auto rank = static_cast<uint32_t>(shape.rank);
-  if (!shape.in_place) builder.copy(0, output(rank), input(rank), 1, input(rank));
-  for (int round = 0; round < shape.ranks; ++round) {
-    const int meeting = meeting_partner(shape.rank, round, shape.ranks);
-    const int to = shape.in_place ? meeting : around(shape.rank + round, shape.ranks);
-    const int from = shape.in_place ? meeting : around(shape.rank - round, shape.ranks);
-    if (to == shape.rank) continue;
-    builder.send(0, to, input(static_cast<uint32_t>(to)), 0);
+  for (int meeting = 0; meeting < shape.ranks; ++meeting) {
+    const int peer = meeting_partner(shape.rank, meeting, shape.ranks);
+    const auto chunk = static_cast<uint32_t>(peer);
+    if (peer == shape.rank) {
+      if (!shape.in_place) builder.copy(0, output(chunk), input(chunk), 1, input(chunk));
+      continue;
+    }
+    builder.send(0, peer, input(chunk), 0);
     if (shape.in_place) builder.take(0);
-    builder.recv(0, from, output(static_cast<uint32_t>(from)), 0);
+    builder.recv(0, peer, output(chunk), 0);
   }
   return std::move(builder).finish();
 }

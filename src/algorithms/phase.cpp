@@ -45,19 +45,6 @@ Blocks::Blocks(const std::vector<std::vector<uint32_t>>& chunks) : begin_{0} {
   measure();
 }
 
-Blocks Blocks::in_single_chunks() const {
-  Blocks blocks;
-  blocks.begin_.push_back(0);
-  for (int member = 0; member < members(); ++member) {
-    for (const Run run : of(member)) {
-      for (uint32_t i = 0; i < run.count; ++i) blocks.runs_.push_back({run.first + i, 1});
-    }
-    blocks.begin_.push_back(static_cast<uint32_t>(blocks.runs_.size()));
-  }
-  blocks.measure();
-  return blocks;
-}
-
 Run Blocks::range_of(int member) const {
   uint32_t lowest = UINT32_MAX, end = 0;
   for (const Run run : of(member)) {
@@ -70,11 +57,8 @@ Run Blocks::range_of(int member) const {
 void Blocks::measure() {
   uint32_t lowest = UINT32_MAX, end = 0;
   for (int member = 0; member < members(); ++member) {
-    uint32_t chunks = 0;
-    for (const Run run : of(member)) chunks += run.count;
-    most_chunks_ = std::max(most_chunks_, chunks);
     most_runs_ = std::max(most_runs_, static_cast<uint32_t>(of(member).size()));
-    if (chunks == 0) continue;
+    if (of(member).empty()) continue;
     const Run range = range_of(member);
     lowest = std::min(lowest, range.first);
     end = std::max(end, range.first + range.count);
@@ -89,7 +73,7 @@ int Flow::member(int steps) const { return around(team_.me + steps, team_.size()
 
 void Flow::sends_after(int lane, uint32_t position) {
   if (awaited_.size() <= static_cast<size_t>(lane)) awaited_.resize(lane + 1, 0);
-  if (position <= awaited_[lane]) return;
+  if (position <= awaited_[lane] || lane == lanes_.out) return;
   awaited_[lane] = position;
   builder_.wait(lanes_.out, lane, position);
 }
@@ -98,9 +82,14 @@ void Flow::send_in(int lane, int member, Run run, Place from) {
   builder_.send(lane, team_.ranks[member], from.at(run.first), tag(run), run.count, length(run.first));
 }
 
+void Flow::send_own(int member, Run run, Place from) {
+  send_in(own_lane_, member, run, from);
+  if (own_lane_ != lanes_.out) sends_after(own_lane_);
+}
+
 void Flow::recv(int member, Run run, Place to) {
   builder_.recv(lanes_.in, team_.ranks[member], to.at(run.first), tag(run), run.count, length(run.first));
-  if (arrivals_) arrivals_->note(run, lanes_.in, builder_.position(lanes_.in));
+  if (arrivals_) arrivals_->note(run, builder_.position(lanes_.in));
 }
 
 void Flow::recv_reduce(int member, Run run, Place to, Place own, Format arriving) {

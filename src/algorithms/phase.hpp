@@ -8,9 +8,13 @@
 //
 // A phase written for a Team serves a whole group and one level of a hierarchy alike (hierarchical.cpp).
 //
-// Why nothing locks up, however few messages a channel holds: the lane that receives never waits for the one
+// Why nothing locks up, though channels hold few messages: the lane that receives never waits for the one
 // that sends, and both ends go through the rounds of a phase in the same order, with one peer a round and
-// direction. A phase that sends in its receiving lane (forward, continue_in) says why that is safe.
+// direction. So the message that is first in the order of slices, phases and rounds can always go on, unless
+// its channel is full of later ones. Lanes that send to the same rank must not let that happen: phases either
+// share their lanes, and so send in that order; or two phases with lanes of their own send one message each a
+// slice, of which a channel has room for all slices in flight. A phase that sends in its receiving lane
+// (forward) says why that is safe.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -33,6 +37,7 @@ Team whole_group(const Shape& shape);
 struct Run {
   uint32_t first;
   uint32_t count;
+  bool operator==(const Run&) const = default;
 };
 std::vector<Run> runs_of(std::span<const uint32_t> chunks);
 
@@ -46,13 +51,10 @@ class Blocks {
   std::span<const Run> of(int member) const {
     return std::span(runs_).subspan(begin_[member], begin_[member + 1] - begin_[member]);
   }
-  uint32_t most_chunks() const { return most_chunks_; }  // of a block
-  uint32_t most_runs() const { return most_runs_; }      // of a block
+  uint32_t most_runs() const { return most_runs_; }  // of a block
   // Chunks from the lowest to the highest of all blocks.
   Run range() const { return range_; }
   Run range_of(int member) const;
-  // The same blocks in runs of one chunk.
-  Blocks in_single_chunks() const;
   // Calls function(Run) for the chunks of `count` blocks from `first` on, counted around the end. Runs that
   // follow each other are one.
   template <class Function>
@@ -76,7 +78,7 @@ class Blocks {
 
   std::vector<uint32_t> begin_;  // by member
   std::vector<Run> runs_;
-  uint32_t most_chunks_ = 0, most_runs_ = 0;
+  uint32_t most_runs_ = 0;
   Run range_{0, 0};
 };
 
@@ -92,23 +94,25 @@ struct Place {
 
 struct Lanes {
   int out;  // sends
-  int in;   // receives, and works on what was received
+  int in;   // receives, and works on what was received; may be the same lane
 };
 
-// When chunks are there: a lane and how many of its steps must be done.
+// When chunks arrive: how many steps of a lane must be done.
 class Arrivals {
  public:
   struct Arrival {
     uint32_t chunk;
-    int lane;
     uint32_t position;
   };
-  void note(Run run, int lane, uint32_t position) {
-    for (uint32_t i = 0; i < run.count; ++i) list_.push_back({run.first + i, lane, position});
+  explicit Arrivals(int lane) : lane_(lane) {}
+  int lane() const { return lane_; }
+  void note(Run run, uint32_t position) {
+    for (uint32_t i = 0; i < run.count; ++i) list_.push_back({run.first + i, position});
   }
   std::span<const Arrival> in_order() const { return list_; }
 
  private:
+  int lane_;
   std::vector<Arrival> list_;
 };
 
@@ -131,15 +135,15 @@ class Flow {
   void receives_after(int lane) { builder_.wait(lanes_.in, lane, builder_.position(lane)); }
   // What is sent next begins when all received so far is there.
   void sends_after_received() { sends_after(lanes_.in); }
-  // From now on, notes when chunks are received.
+  // From now on, notes when chunks are received. `arrivals` is of the receiving lane.
   void note(Arrivals& arrivals) { arrivals_ = &arrivals; }
 
   void send(int member, Run run, Place from) { send_in(lanes_.out, member, run, from); }
   // Sends in the receiving lane, right behind the step that made the data: the engine does both at once.
   void forward(int member, Run run, Place from) { send_in(lanes_.in, member, run, from); }
-  // Sends of the own block go to `lane`, behind the step there that made it.
+  // Sends of the own block go to `lane`, behind the step there that made it; all others come after them.
   void continue_in(int lane) { own_lane_ = lane; }
-  void send_own(int member, Run run, Place from) { send_in(own_lane_, member, run, from); }
+  void send_own(int member, Run run, Place from);
 
   void recv(int member, Run run, Place to);
   // to = what arrives op own.
@@ -151,6 +155,8 @@ class Flow {
 
   // New scratch for partial sums of the chunks in `range`.
   Place partials(Run range);
+  // Where to add to `own`: in place if these are partial sums, else new scratch.
+  Place sums_of(Place own, Run range) { return own.format() == Format::partial ? own : partials(range); }
   Ref length(uint32_t chunk) const { return Ref(lengths_, chunk); }
 
  private:

@@ -33,6 +33,19 @@ void circulant_reduce_scatter(Flow& flow, std::span<const int> counts, const Blo
 void circulant_all_gather(Flow& flow, std::span<const int> counts, const Blocks& blocks, Place own,
                           Place all);
 
+// An all_reduce of the two, and which lanes they may have.
+enum class Streams {
+  one_lane,  // all in one lane
+  one,       // one lane that sends, one that receives
+  two,       // each phase its own: a member sends another one message at most in each
+};
+struct Composition {
+  ReduceScatter reduce_scatter;
+  AllGather all_gather;
+  Streams (*streams)(int members);
+};
+extern const Composition kDirectPhases, kRingPhases, kHalvingDoublingPhases;
+
 // Afterwards every member has the sum of all members' `own` chunks in `result`.
 void recursive_doubling_all_reduce(Flow& flow, Run run, Place own, Place result, bool in_place);
 

@@ -13,27 +13,27 @@
 
 namespace wia {
 
-// A sum is passed on in the lane that receives, in one step with the addition. That cannot lock up: except
-// for the block that sets out, a rank passes on what it has received, so not all channels of the ring can be
-// full. It holds if a block is one message; else a lane of its own passes on.
+// If a block is one message, all happens in one lane, a sum being passed on in one step with the addition.
+// That cannot lock up: except for the block that sets out, a rank passes on what it has received, so not all
+// channels of the ring can be full. Else there is a lane that sends.
 void ring_reduce_scatter(Flow& flow, const Blocks& blocks, Place own, Place result) {
   const int n = flow.size();
   if (n == 1) return sum_of_one(flow, blocks, own, result);
   const int next = flow.member(1), previous = flow.member(-1);
-  const Place sums = flow.partials(blocks.range());
-  blocks.for_each_run(previous, 1, [&](Run run) { flow.send(next, run, own); });
+  const bool one_lane = blocks.most_runs() == 1;
+  const auto pass_on = [&](Run run, Place from) {
+    if (one_lane) return flow.forward(next, run, from);
+    flow.sends_after_received();
+    flow.send(next, run, from);
+  };
+  const Place sums = flow.sums_of(own, blocks.range());
+  blocks.for_each_run(previous, 1, [&](Run run) { pass_on(run, own); });
   for (int hop = 1; hop < n; ++hop) {
     const bool last = hop == n - 1;
     const Format arriving = hop == 1 ? own.format() : Format::partial;
     blocks.for_each_run(flow.member(-1 - hop), 1, [&](Run run) {
       flow.recv_reduce(previous, run, last ? result : sums, own, arriving);
-      if (last) return;
-      if (blocks.most_runs() == 1) {
-        flow.forward(next, run, sums);
-      } else {
-        flow.sends_after_received();
-        flow.send(next, run, sums);
-      }
+      if (!last) pass_on(run, sums);
     });
   }
 }
@@ -61,8 +61,9 @@ Result<Schedule> ring_reduce_scatter(const Shape& shape) {
 
 Result<Schedule> ring_all_gather(const Shape& shape) { return flat_all_gather(shape, ring_all_gather); }
 
-Result<Schedule> ring_all_reduce(const Shape& shape) {
-  return flat_all_reduce(shape, ring_reduce_scatter, ring_all_gather);
-}
+// Both phases send the next rank many messages: one lane keeps them in order.
+const Composition kRingPhases = {ring_reduce_scatter, ring_all_gather, [](int) { return Streams::one_lane; }};
+
+Result<Schedule> ring_all_reduce(const Shape& shape) { return flat_all_reduce(shape, kRingPhases); }
 
 }  // namespace wia

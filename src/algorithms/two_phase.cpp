@@ -16,9 +16,10 @@
 namespace wia {
 
 // The owner's sends follow its reduction in the same lane, so that the engine does them in one pass.
-Result<Schedule> two_phase_all_reduce(const Shape& shape) {
-  return flat_all_reduce(shape, direct_reduce_scatter, direct_all_gather);
-}
+const Composition kDirectPhases = {direct_reduce_scatter, direct_all_gather,
+                                   [](int) { return Streams::two; }};
+
+Result<Schedule> two_phase_all_reduce(const Shape& shape) { return flat_all_reduce(shape, kDirectPhases); }
 
 // Chunk i is relayed by the rank i + 1 behind the root. The root needs nothing, so it relays nothing.
 Result<Schedule> two_phase_broadcast(const Shape& shape) {

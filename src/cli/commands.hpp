@@ -17,5 +17,7 @@ struct Invocation {
 };
 
 void add_run(CLI::App& app, Invocation& invocation);
+void add_plan(CLI::App& app, Invocation& invocation);
+void add_verify(CLI::App& app, Invocation& invocation);
 
 }  // namespace wia::cli

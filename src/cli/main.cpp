@@ -72,5 +72,7 @@ int main(int argc, char** argv) {
                        fmt::format("wia {}.{}.{}", WIA_VERSION_MAJOR, WIA_VERSION_MINOR, WIA_VERSION_PATCH));
   app.require_subcommand(0, 1);
   add_run(app, invocation);
+  add_plan(app, invocation);
+  add_verify(app, invocation);
   return run(app, invocation, std::move(arguments));
 }

@@ -130,21 +130,25 @@ Status check(const Call& call, int rank, int ranks) {
   return {};
 }
 
-CallSignature sign(const Call& call, uint64_t sequence, uint8_t algorithm, int ranks) {
+CallSignature sign(const Call& call, uint8_t algorithm, int ranks) {
   CallSignature s;
-  s.sequence = sequence;
   s.count = call.counts && !call.recv_counts ? sum(call.counts, ranks) : call.count;
   s.root = call.root;
   s.collective = static_cast<uint8_t>(call.collective);
   s.dtype = static_cast<uint8_t>(call.dtype);
   s.op = static_cast<uint8_t>(call.op);
   s.algorithm = algorithm;
-  uint64_t hash = mix(mix(0x5851f42d4c957f2d, sequence), s.count);
+  uint64_t hash = mix(0x5851f42d4c957f2d, s.count);
   hash = mix(hash, uint64_t{static_cast<uint32_t>(s.root)} << 32 | uint64_t{s.collective} << 24 | uint64_t{s.dtype} << 16 | uint64_t{s.op} << 8 | algorithm);
   if (call.counts && !call.recv_counts)
     for (int r = 0; r < ranks; ++r) hash = mix(hash, call.counts[r]);
-  s.hash = static_cast<uint32_t>(hash >> 32);
+  s.content = static_cast<uint32_t>(hash >> 32);
   return s;
+}
+
+void resign(uint64_t sequence, CallSignature* signature) {
+  signature->sequence = sequence;
+  signature->hash = static_cast<uint32_t>(mix(sequence, signature->content) >> 32);
 }
 
 std::string describe(const CallSignature& s) {

@@ -39,7 +39,9 @@ size_t recv_elements(const Call& call, int rank, int ranks);
 // As design.md counts the bytes of a call: what algorithm choice goes by. The same on all ranks.
 size_t call_bytes(const Call& call, int ranks);
 
-CallSignature sign(const Call& call, uint64_t sequence, uint8_t algorithm, int ranks);
+// Everything but the sequence number, which resign() sets, with the hash that goes with it.
+CallSignature sign(const Call& call, uint8_t algorithm, int ranks);
+void resign(uint64_t sequence, CallSignature* signature);
 // "call 17: all_reduce of 1000 float32, sum, algorithm two_phase"
 std::string describe(const CallSignature& signature);
 

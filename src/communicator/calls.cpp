@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/machine.hpp"
 #include "communicator/communicator.hpp"
 #include "dispatch/rules.hpp"
 
@@ -11,9 +12,9 @@ namespace {
 
 constexpr size_t kSmallestSlice = size_t{16} << 10;
 constexpr size_t kLargestSlice = size_t{64} << 10;
+constexpr size_t kLargestWindow = 8;
 constexpr size_t kAlignedFrom = 4096;                // chunks of so many bytes begin on a cache line
 constexpr size_t kDirectFrom = 4096;                 // smaller messages are cheaper to copy than to confirm
-constexpr size_t kStreamingFrom = size_t{32} << 20;  // results that leave the caches anyway
 
 // Offsets of chunks that lie one behind the other.
 void fill_offsets(const size_t* counts, const size_t* offsets, int ranks, std::vector<size_t>* copy) {
@@ -41,44 +42,46 @@ Result<std::pair<const Algorithm*, std::string>> Communicator::choose(const Call
   return std::pair(found.value(), std::string(choice.reason));
 }
 
-Result<const Communicator::CachedSchedule*> Communicator::schedule_for(const Call& call, bool even) {
-  const auto collective = static_cast<size_t>(call.collective);
-  const bool place = in_place(call, rank_, size());
-  const uint64_t want = uint64_t{even} << 1 | uint64_t{place} | static_cast<uint64_t>(has_root(call.collective) ? call.root : 0) << 8 |
-                        static_cast<uint64_t>(call.collective) << 32;
-  const size_t bytes = call_bytes(call, size());
-  // Mostly the same call as last time.
-  if (const Recent& recent = recent_[collective]; recent.schedule && recent.want == want && recent.bytes == bytes &&
-                                                  recent.forced == forced_[collective] && recent.deterministic == deterministic_)
-    return recent.schedule;
+Result<const Communicator::CachedSchedule*> Communicator::schedule_for(const Call& call) {
   auto choice = choose(call);
   if (!choice) return choice.take_status();
   const Algorithm* algorithm = choice->first;
-  const CachedSchedule* found = nullptr;
+  Shape shape;
+  shape.collective = call.collective;
+  shape.ranks = size();
+  shape.rank = rank_;
+  shape.root = has_root(call.collective) ? call.root : 0;
+  shape.in_place = in_place(call, rank_, size());
+  shape.even = !call.counts;
+  shape.node = node_;
+  const uint64_t key = uint64_t{shape.even} << 1 | uint64_t{shape.in_place} | static_cast<uint64_t>(shape.root) << 8;
   for (const auto& cached : schedules_)
-    if (cached->want == want && cached->algorithm == algorithm) found = cached.get();
-  if (!found) {
-    if (!even && !algorithm->uneven)
-      return Status::error(Code::unsupported, "algorithm {} of {} needs blocks of equal length", algorithm->name, name_of(call.collective));
-    Shape shape;
-    shape.collective = call.collective;
-    shape.ranks = size();
-    shape.rank = rank_;
-    shape.root = has_root(call.collective) ? call.root : 0;
-    shape.in_place = place;
-    shape.even = even;
-    shape.node = node_;
-    auto built = algorithm->build(shape);
-    if (!built) return built.take_status();
-    schedules_.push_back(std::make_unique<CachedSchedule>(
-        CachedSchedule{want, algorithm, std::make_shared<const Schedule>(std::move(built.value()))}));
-    found = schedules_.back().get();
-  }
-  recent_[collective] = {found, want, bytes, forced_[collective], deterministic_};
-  return found;
+    if (cached->key == key && cached->algorithm == algorithm) return cached.get();
+  if (!shape.even && !algorithm->uneven)
+    return Status::error(Code::unsupported, "algorithm {} of {} needs blocks of equal length", algorithm->name, name_of(call.collective));
+  auto built = algorithm->build(shape);
+  if (!built) return built.take_status();
+  schedules_.push_back(std::make_unique<CachedSchedule>(
+      CachedSchedule{key, algorithm, std::make_shared<const Schedule>(std::move(built.value()))}));
+  return schedules_.back().get();
+}
+
+// Mostly a call is the one before on the same buffers: then it has been checked and bound already, and only the sequence number
+// is new.
+bool Communicator::is_repeated(const Call& call, const Operation& operation) const {
+  const Call& last = operation.call;
+  return operation.settings == settings_ && call.send == last.send && call.recv == last.recv && call.count == last.count &&
+         call.dtype == last.dtype && call.op == last.op && call.root == last.root && call.factor == last.factor && !call.counts && !last.counts;
+}
+
+void Communicator::set_buffers(const Call& call, Binding* binding) const {
+  binding->input = static_cast<std::byte*>(const_cast<void*>(call.send));
+  binding->output = static_cast<std::byte*>(call.recv);
+  if (call.collective == Collective::broadcast) binding->input = rank_ == call.root ? binding->output : nullptr;
 }
 
 Status Communicator::bind(const Call& call, Operation* operation) {
+  operation->settings = 0;
   const auto ranks = static_cast<uint32_t>(size());
   Binding& b = operation->binding;
   b = {};
@@ -87,15 +90,13 @@ Status Communicator::bind(const Call& call, Operation* operation) {
     if (!reducer) return reducer.take_status();
     b.reducer = reducer.value();
   }
-  auto cached = schedule_for(call, !call.counts);
+  auto cached = schedule_for(call);
   if (!cached) return cached.take_status();
   operation->schedule = cached.value()->schedule;
   const Schedule& schedule = *operation->schedule;
 
-  b.input = static_cast<std::byte*>(const_cast<void*>(call.send));
-  b.output = static_cast<std::byte*>(call.recv);
   b.raw_bytes = size_of(call.dtype);
-  if (call.collective == Collective::broadcast) b.input = rank_ == call.root ? b.output : nullptr;
+  set_buffers(call, &b);
   if (call.counts) {
     operation->counts.assign(call.counts, call.counts + ranks);
     fill_offsets(call.counts, call.offsets, size(), &operation->offsets);
@@ -125,26 +126,39 @@ Status Communicator::bind(const Call& call, Operation* operation) {
       break;
     case Collective::barrier: break;
   }
+  b.measure();
   choose_slices(call, &b, schedule);
-  operation->signature = sign(call, ++sequence_, static_cast<uint8_t>(index_of(cached.value()->algorithm)), size());
+  operation->call = call;
+  operation->settings = settings_;
+  operation->signature = sign(call, static_cast<uint8_t>(index_of(cached.value()->algorithm)), size());
+  resign(++sequence_, &operation->signature);
   return {};
 }
 
 // Slices let the ranks work at the same time: one copies in what another copies out. The length of a slice must be the same on
-// all ranks, so it depends on nothing that only this rank knows.
+// all ranks, so it depends on nothing that only this rank knows; the window is this rank's own affair.
 void Communicator::choose_slices(const Call& call, Binding* binding, const Schedule& schedule) const {
   const uint64_t longest = std::max(binding->input_extents.longest(), binding->output_extents.longest());
   const size_t element = std::max(binding->raw_bytes, binding->partial_bytes());
   const uint32_t chunks = std::max({schedule.input_chunks(), schedule.output_chunks(), 1u});
-  const size_t most = std::min(kLargestSlice, endpoint_->max_staged() / chunks / 64 * 64);
+  // All that one slice stages fits four times, and one message of all chunks fits at all.
+  const size_t staging = endpoint_->staging_bytes();
+  const size_t most = std::min({kLargestSlice, staging / 4 / (static_cast<size_t>(size()) + 2) / 64 * 64, endpoint_->max_staged() / chunks / 64 * 64});
   size_t bytes = most;
   if (!call.recv_counts) bytes = std::clamp(longest * element / 4 / 64 * 64, std::min(kSmallestSlice, most), most);
   const uint64_t elements = std::max<uint64_t>(bytes / element, 1);
   binding->slices = longest <= elements ? 1 : static_cast<uint32_t>((longest + elements - 1) / elements);
   binding->slice_elements = binding->slices == 1 ? longest : elements;
-  binding->window = std::min<uint32_t>(binding->slices, 8);
+  // Staging is given back in order: if it could not hold all slices in flight, lanes that are ahead would keep
+  // the others from ever sending. Three blocks more: what is lost where the ring wraps.
+  const size_t block = binding->slice_elements * element + 64;
+  const size_t one = std::max<size_t>(schedule.staged_chunks(), 1) * block, spare = 3 * schedule.max_message_chunks() * block;
+  const size_t fitting = staging > spare ? (staging - spare) / one : 1;
+  binding->window = static_cast<uint32_t>(std::clamp<size_t>(fitting, 1, std::min<size_t>(binding->slices, kLargestWindow)));
   binding->direct_from = kDirectFrom;
-  binding->streaming = longest * binding->raw_bytes * chunks >= kStreamingFrom;
+  // What all ranks of the node read and write together leaves the caches anyway.
+  const size_t footprint = (binding->input_bytes + binding->output_bytes) * static_cast<size_t>(size());
+  binding->streaming = footprint > last_level_cache_bytes() / 4 * 3;
 }
 
 Result<const Reducer*> Communicator::reducer_for(const Call& call) {

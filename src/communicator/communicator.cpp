@@ -105,6 +105,7 @@ Status Communicator::set_timeout(int64_t milliseconds) {
 void Communicator::set_deterministic(bool on) {
   std::lock_guard lock(mutex_);
   deterministic_ = on;
+  ++settings_;
 }
 
 Status Communicator::set_algorithm(Collective collective, const std::string& name) {
@@ -116,6 +117,7 @@ Status Communicator::set_algorithm(Collective collective, const std::string& nam
   }
   std::lock_guard lock(mutex_);
   forced_[static_cast<int>(collective)] = algorithm;
+  ++settings_;
   return {};
 }
 

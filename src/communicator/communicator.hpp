@@ -40,6 +40,9 @@ struct Operation {
   Binding binding;
   CallSignature signature;
   std::vector<size_t> counts, offsets, recv_counts, recv_offsets;  // copies, or offsets worked out
+  // What it was made from; settings 0: nothing.
+  Call call;
+  uint32_t settings = 0;
 };
 
 // An operation that was started and not waited for yet.
@@ -92,17 +95,9 @@ class Communicator : public Progressible, public std::enable_shared_from_this<Co
 
  private:
   struct CachedSchedule {
-    uint64_t want;  // collective, root, in place, even
+    uint64_t key;  // root, in place, even; the collective is the algorithm's
     const Algorithm* algorithm;
     std::shared_ptr<const Schedule> schedule;
-  };
-  // The last call of each collective, and all that its choice depended on.
-  struct Recent {
-    const CachedSchedule* schedule = nullptr;
-    uint64_t want = 0;
-    size_t bytes = 0;
-    const Algorithm* forced = nullptr;
-    bool deterministic = false;
   };
 
   Communicator(std::shared_ptr<World> world, std::vector<int> members, int rank, std::string name);
@@ -114,7 +109,9 @@ class Communicator : public Progressible, public std::enable_shared_from_this<Co
 
   // All below want mutex_.
   Status bind(const Call& call, Operation* operation);
-  Result<const CachedSchedule*> schedule_for(const Call& call, bool even);
+  bool is_repeated(const Call& call, const Operation& operation) const;
+  void set_buffers(const Call& call, Binding* binding) const;
+  Result<const CachedSchedule*> schedule_for(const Call& call);
   Result<const Reducer*> reducer_for(const Call& call);
   void choose_slices(const Call& call, Binding* binding, const Schedule& schedule) const;
   Status run_inline(const Operation& operation);
@@ -146,14 +143,14 @@ class Communicator : public Progressible, public std::enable_shared_from_this<Co
   std::unique_ptr<Execution> execution_;
   std::unique_ptr<PointToPoint> transfers_;
   std::vector<std::unique_ptr<CachedSchedule>> schedules_;
-  Recent recent_[kNumCollectives];
   std::unique_ptr<Reducer> reducers_[(kNumDTypes + 1) * (kNumOps + 1)];
   std::vector<std::unique_ptr<Reducer>> retired_reducers_;
   const Algorithm* forced_[kNumCollectives] = {};
   bool deterministic_ = false;
+  uint32_t settings_ = 1;  // counts changes of the two above
   uint64_t sequence_ = 0;
-  Operation inline_operation_;      // of a blocking call
-  bool inline_running_ = false;
+  Operation inline_operations_[kNumCollectives];  // of blocking calls
+  const Operation* inline_running_ = nullptr;
   std::deque<Request*> queue_;      // collectives not started
   Request* active_ = nullptr;       // the collective under way
   std::vector<Request*> moving_;    // transfers under way

@@ -12,12 +12,18 @@ namespace wia {
 
 Status Communicator::collective(const Call& call, Request** request) {
   if (in_forked_child()) return forked_status();
-  WIA_RETURN_IF_ERROR(check(call, rank_, size()));
   std::unique_lock lock(mutex_);
-  if (!failure_.ok()) return failure_.copy();
-  if (!request && !active_ && queue_.empty()) {
-    WIA_RETURN_IF_ERROR(bind(call, &inline_operation_));
-    return run_inline(inline_operation_);
+  if (!usable_.load(std::memory_order_relaxed)) return failure_.copy();
+  const bool at_once = !request && !active_ && queue_.empty();
+  Operation& operation = inline_operations_[static_cast<int>(call.collective)];
+  if (at_once && is_repeated(call, operation)) {
+    resign(++sequence_, &operation.signature);
+    return run_inline(operation);
+  }
+  WIA_RETURN_IF_ERROR(check(call, rank_, size()));
+  if (at_once) {
+    WIA_RETURN_IF_ERROR(bind(call, &operation));
+    return run_inline(operation);
   }
   Request* made = new_request();
   made->collective = true;
@@ -85,7 +91,7 @@ Status Communicator::exchange(const void* send, size_t send_bytes, int to, void*
 // A blocking call: the caller runs the schedule itself and holds the lock meanwhile.
 Status Communicator::run_inline(const Operation& operation) {
   begin_call();
-  inline_running_ = true;
+  inline_running_ = &operation;
   execution_->start(*operation.schedule, operation.binding, operation.signature);
   Waiter waiter(world_->wait_policy(), ShmHeap::existing()->header().doorbell);
   for (;;) {
@@ -105,15 +111,15 @@ Status Communicator::run_inline(const Operation& operation) {
       else if (look) trouble = look_for_trouble();
     }
     if (!trouble.ok()) {
-      inline_running_ = false;
+      inline_running_ = nullptr;
       return fail(std::move(trouble), true);
     }
     if (!failure_.ok()) {
-      inline_running_ = false;
+      inline_running_ = nullptr;
       return failure_.copy();
     }
   }
-  inline_running_ = false;
+  inline_running_ = nullptr;
   return {};
 }
 
@@ -270,7 +276,7 @@ void Communicator::begin_call() {
 }
 
 const Operation* Communicator::current_operation() const {
-  return inline_running_ ? &inline_operation_ : active_ ? &active_->operation : nullptr;
+  return inline_running_ ? inline_running_ : active_ ? &active_->operation : nullptr;
 }
 
 Status Communicator::interruption() const {

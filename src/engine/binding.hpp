@@ -24,6 +24,7 @@ class Extents {
     e.unit_ = unit;
     e.quotient_ = units / chunks;
     e.remainder_ = units % chunks;
+    if (e.remainder_ == 0 && e.quotient_ * unit * chunks == count) e.uniform_ = e.quotient_ * unit;
     return e;
   }
   // Arrays of `chunks` numbers that outlive the call; offsets null: one chunk behind the other is
@@ -36,10 +37,12 @@ class Extents {
     return e;
   }
   uint64_t begin(uint32_t chunk) const {
+    if (uniform_) return chunk * uniform_;
     if (lengths_) return offsets_[chunk];
     return std::min(count_, (chunk * quotient_ + std::min<uint64_t>(chunk, remainder_)) * unit_);
   }
   uint64_t length(uint32_t chunk) const {
+    if (uniform_) return uniform_;
     if (lengths_) return lengths_[chunk];
     return begin(chunk + 1) - begin(chunk);
   }
@@ -58,6 +61,7 @@ class Extents {
 
  private:
   uint64_t count_ = 0, unit_ = 1, quotient_ = 0, remainder_ = 0;
+  uint64_t uniform_ = 0;  // length of every chunk, where they are equal and not empty
   uint32_t chunks_ = 0;
   const size_t* lengths_ = nullptr;
   const size_t* offsets_ = nullptr;
@@ -67,6 +71,7 @@ struct Binding {
   std::byte* input = nullptr;   // null where this rank has none
   std::byte* output = nullptr;
   Extents input_extents, output_extents;
+  size_t input_bytes = 0, output_bytes = 0;  // of the whole buffers
   size_t raw_bytes = 1;              // per element
   const Reducer* reducer = nullptr;  // null: nothing is reduced
   uint64_t slice_elements = 0;       // elements of a chunk in one slice; the same on all ranks
@@ -75,6 +80,11 @@ struct Binding {
   size_t direct_from = SIZE_MAX;     // messages of so many bytes are sent without a copy, where they can be
   bool streaming = false;            // results are too large for the caches
 
+  // To be called when the extents stand.
+  void measure() {
+    input_bytes = input_extents.span() * raw_bytes;
+    output_bytes = output_extents.span() * raw_bytes;
+  }
   size_t partial_bytes() const { return reducer ? reducer->partial_bytes() : raw_bytes; }
 };
 

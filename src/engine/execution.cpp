@@ -9,7 +9,7 @@ namespace wia {
 
 void Execution::start(const Schedule& schedule, const Binding& binding, const CallSignature& call) {
   schedule_ = &schedule;
-  binding_ = binding;
+  binding_ = &binding;
   partial_bytes_ = binding.partial_bytes();
   operation_ = static_cast<uint32_t>(call.sequence);
   signature_ = call.hash;
@@ -20,13 +20,12 @@ void Execution::start(const Schedule& schedule, const Binding& binding, const Ca
   lanes_.resize(static_cast<size_t>(schedule.lanes()));
   for (int l = 0; l < schedule.lanes(); ++l) lanes_[l] = {schedule.lane(l), 0, 0};
 
-  const size_t output_bytes = binding.output_extents.span() * binding.raw_bytes;
-  const bool may_direct = output_bytes >= binding.direct_from || binding.input_extents.span() * binding.raw_bytes >= binding.direct_from;
-  input_direct_ = may_direct && binding.input && endpoint_.can_send_direct(binding.input, binding.input_extents.span() * binding.raw_bytes);
-  output_direct_ = may_direct && binding.output && endpoint_.can_send_direct(binding.output, output_bytes);
+  const bool large = std::max(binding.input_bytes, binding.output_bytes) >= binding.direct_from;
+  input_direct_ = large && binding.input && endpoint_.can_send_direct(binding.input, binding.input_bytes);
+  output_direct_ = large && binding.output && endpoint_.can_send_direct(binding.output, binding.output_bytes);
   // Results may be written into peers' outputs where chunks lie alike on all ranks.
-  output_lands_ = binding.output != nullptr && binding.output_extents.contiguous();
-  endpoint_.enter(call, output_direct_ ? binding.output : nullptr, output_bytes);
+  output_lands_ = large && binding.output && binding.output_extents.contiguous();
+  endpoint_.enter(call, output_direct_ ? binding.output : nullptr, binding.output_bytes);
 
   if (const size_t slots = schedule.scratch_chunks()) {
     if (views_.size() < slots * binding.window) views_.resize(slots * binding.window);
@@ -56,9 +55,9 @@ Execution::State Execution::advance() {
   if (!status_.ok()) return State::failed;
   bool moved = false, all_done = true;
   for (Lane& lane : lanes_) {
-    if (lane.slice == binding_.slices) continue;
+    if (lane.slice == binding_->slices) continue;
     moved |= run(lane);
-    all_done &= lane.slice == binding_.slices;
+    all_done &= lane.slice == binding_->slices;
   }
   if (!status_.ok()) return State::failed;
   if (all_done && finish()) return status_.ok() ? State::done : State::failed;
@@ -83,7 +82,7 @@ bool Execution::finish() {
 
 bool Execution::run(Lane& lane) {
   bool moved = false;
-  for (; lane.slice < binding_.slices; ++lane.slice, lane.position = 0) {
+  for (; lane.slice < binding_->slices; ++lane.slice, lane.position = 0) {
     if (lane.slice > 0 && lane.position == 0 && !may_begin_slice(lane)) return moved;
     while (lane.position < lane.steps.size()) {
       const Step& step = lane.steps[lane.position];
@@ -103,10 +102,10 @@ bool Execution::ready(const Lane& lane, const Step& step) const {
 }
 
 bool Execution::may_begin_slice(const Lane& lane) {
-  if (lane.slice < oldest_slice_ + binding_.window) return true;
+  if (lane.slice < oldest_slice_ + binding_->window) return true;
   oldest_slice_ = lane.slice;
   for (const Lane& other : lanes_) oldest_slice_ = std::min(oldest_slice_, other.slice);
-  return lane.slice < oldest_slice_ + binding_.window;
+  return lane.slice < oldest_slice_ + binding_->window;
 }
 
 uint32_t Execution::execute(const Step& step, uint32_t slice) {
@@ -125,20 +124,20 @@ uint32_t Execution::execute(const Step& step, uint32_t slice) {
 
 std::byte* Execution::address(Ref ref, uint32_t slice) const {
   if (ref.buffer() == Buffer::scratch)
-    return scratch_.get() + (size_t{slice % binding_.window} * schedule_->scratch_chunks() + ref.chunk()) * slot_bytes_;
-  const uint64_t element = extents(ref).begin(ref.chunk()) + slice * binding_.slice_elements;
-  return (ref.buffer() == Buffer::input ? binding_.input : binding_.output) + element * binding_.raw_bytes;
+    return scratch_.get() + (slot(slice) * schedule_->scratch_chunks() + ref.chunk()) * slot_bytes_;
+  const uint64_t element = extents(ref).begin(ref.chunk()) + slice * binding_->slice_elements;
+  return (ref.buffer() == Buffer::input ? binding_->input : binding_->output) + element * binding_->raw_bytes;
 }
 
 uint64_t Execution::elements(Ref extent, uint32_t slice) const {
   const uint64_t length = extents(extent).length(extent.chunk());
-  if (binding_.slices == 1) return length;
-  const uint64_t begin = slice * binding_.slice_elements;
-  return begin >= length ? 0 : std::min(binding_.slice_elements, length - begin);
+  if (binding_->slices == 1) return length;
+  const uint64_t begin = slice * binding_->slice_elements;
+  return begin >= length ? 0 : std::min(binding_->slice_elements, length - begin);
 }
 
 bool Execution::contiguous(Ref ref, const Step& step) const {
-  return step.chunks == 1 || (ref.buffer() != Buffer::scratch && binding_.slices == 1 && extents(ref).contiguous());
+  return step.chunks == 1 || (ref.buffer() != Buffer::scratch && binding_->slices == 1 && extents(ref).contiguous());
 }
 
 uint64_t Execution::piece_elements(const Step& step, uint32_t piece, bool whole, uint32_t slice) const {
@@ -168,7 +167,7 @@ uint32_t Execution::send(const Step& step, uint32_t slice) {
   if (bytes == 0 && slice > 0) return group;  // beyond the end of this chunk: neither side has a message
   const bool whole = contiguous(step.src, step);
   const bool direct = step.src.buffer() == Buffer::input ? input_direct_ : step.src.buffer() == Buffer::output && output_direct_;
-  if (direct && whole && bytes >= binding_.direct_from && !(step.flags & kTake))
+  if (direct && whole && bytes >= binding_->direct_from && !(step.flags & kTake))
     return endpoint_.post_direct(peers, key(step, slice), address(step.src, slice), bytes) ? group : 0;
   std::byte* place = endpoint_.stage(peers, bytes);
   if (!place) return 0;
@@ -205,7 +204,7 @@ bool Execution::receive(const Step& step, uint32_t slice) {
   Message message;
   if (!find(step, slice, bytes, &message)) return false;
   if (step.flags & kView) {
-    views_[size_t{slice % binding_.window} * schedule_->scratch_chunks() + step.dst.chunk()] = {message, step.peer};
+    views_[slot(slice) * schedule_->scratch_chunks() + step.dst.chunk()] = {message, step.peer};
     return true;
   }
   const bool whole = contiguous(step.dst, step);
@@ -213,7 +212,7 @@ bool Execution::receive(const Step& step, uint32_t slice) {
   for (uint32_t piece = 0; piece < pieces(step, whole) && bytes > 0; ++piece) {
     const size_t part = piece_elements(step, piece, whole, slice) * element;
     void* to = address(step.dst.plus(piece), slice);
-    if (to != from) copy_to_all(&to, 1, from, part, binding_.streaming);
+    if (to != from) copy_to_all(&to, 1, from, part, binding_->streaming);
     from += part;
   }
   endpoint_.release(step.peer, message);
@@ -222,7 +221,7 @@ bool Execution::receive(const Step& step, uint32_t slice) {
 
 uint32_t Execution::receive_and_reduce(const Step& step, uint32_t slice) {
   const bool partial = step.flags & kPartialArrives;
-  const size_t bytes = total_elements(step, slice) * (partial ? partial_bytes_ : binding_.raw_bytes);
+  const size_t bytes = total_elements(step, slice) * (partial ? partial_bytes_ : binding_->raw_bytes);
   if (bytes == 0 && slice > 0) return 1u + step.fused;
   Message message;
   if (!find(step, slice, bytes, &message)) return 0;
@@ -236,7 +235,7 @@ uint32_t Execution::receive_and_reduce(const Step& step, uint32_t slice) {
 
 uint32_t Execution::reduce(const Step& step, uint32_t slice) {
   const auto refs = schedule_->sources_of(step);
-  View* const views = views_.data() + size_t{slice % binding_.window} * schedule_->scratch_chunks();
+  View* const views = views_.data() + slot(slice) * schedule_->scratch_chunks();
   for (size_t i = 0; i < refs.size(); ++i) {
     View* view = refs[i].buffer() == Buffer::scratch ? views + refs[i].chunk() : nullptr;
     if (view && !view->message.data) view = nullptr;
@@ -269,7 +268,7 @@ bool Execution::reduce_to_all(const Step& step, uint32_t slice) {
     }
     if (!endpoint_.can_post(peer)) return false;
     landed_peers_[landed] = peer;
-    destinations_[1 + landed++] = landing + (address(step.dst, slice) - binding_.output);
+    destinations_[1 + landed++] = landing + (address(step.dst, slice) - binding_->output);
   }
   const uint32_t count = step.chunks;
   const size_t bytes = total_elements(step, slice) * element;
@@ -279,16 +278,18 @@ bool Execution::reduce_to_all(const Step& step, uint32_t slice) {
   if (staged > 0) destinations_[1 + landed] = place;
   const int num_destinations = static_cast<int>(1 + landed + (staged > 0));
   const auto num_sources = step.kind == Kind::recv_reduce ? 2 : static_cast<int>(step.sources);
+  // Staged data is read at once and belongs into the caches; results that are too large for them do not.
+  const bool streams = binding_->streaming && step.dst.buffer() == Buffer::output;
   for (uint32_t piece = 0; piece < count; ++piece) {
     const uint64_t part = elements(step.extent.plus(piece), slice);
     if (part > 0)
-      (*binding_.reducer)({sources_.data(), num_sources, destinations_.data(), num_destinations, part, step.dst.partial(),
-                           binding_.streaming && staged == 0 && step.dst.buffer() == Buffer::output});
+      (*binding_->reducer)({sources_.data(), num_sources, destinations_.data(), num_destinations, part, step.dst.partial(),
+                           streams ? static_cast<int>(1 + landed) : 0});
     if (piece + 1 < count) next_piece(step, slice, piece, part, landed, staged > 0);
   }
   if (staged > 0) endpoint_.post({peers_.data(), staged}, key(sends[0], slice), bytes);
   for (uint32_t i = 0; i < landed; ++i) {
-    const auto* first = endpoint_.landing(landed_peers_[i]) + (address(step.dst, slice) - binding_.output);
+    const auto* first = endpoint_.landing(landed_peers_[i]) + (address(step.dst, slice) - binding_->output);
     endpoint_.post_landed(landed_peers_[i], key(sends[0], slice), first, bytes);
   }
   return true;
@@ -302,7 +303,7 @@ void Execution::next_piece(const Step& step, uint32_t slice, uint32_t piece, uin
   if (staged) destinations_[1 + landed] = static_cast<std::byte*>(destinations_[1 + landed]) + part * element_bytes(step.dst);
   destinations_[0] = next;
   if (step.kind == Kind::recv_reduce) {
-    const size_t arriving = step.flags & kPartialArrives ? partial_bytes_ : binding_.raw_bytes;
+    const size_t arriving = step.flags & kPartialArrives ? partial_bytes_ : binding_->raw_bytes;
     sources_[0].data = static_cast<const std::byte*>(sources_[0].data) + part * arriving;
     sources_[1].data = address(step.src.plus(piece + 1), slice);
   } else {
@@ -318,7 +319,7 @@ void Execution::copy(const Step& step, uint32_t slice) {
     const size_t part = piece_elements(step, piece, whole, slice) * element;
     const std::byte* from = address(step.src.plus(piece), slice);
     void* to = address(step.dst.plus(piece), slice);
-    if (part > 0 && to != from) copy_to_all(&to, 1, from, part, binding_.streaming && step.dst.buffer() == Buffer::output);
+    if (part > 0 && to != from) copy_to_all(&to, 1, from, part, binding_->streaming && step.dst.buffer() == Buffer::output);
   }
 }
 
@@ -327,7 +328,7 @@ void Execution::copy(const Step& step, uint32_t slice) {
 std::vector<int> Execution::waiting_for() const {
   std::vector<int> ranks;
   for (const Lane& lane : lanes_) {
-    if (lane.slice >= binding_.slices || lane.position >= lane.steps.size()) continue;
+    if (lane.slice >= binding_->slices || lane.position >= lane.steps.size()) continue;
     const Step& step = lane.steps[lane.position];
     if (step.peer >= 0) ranks.push_back(step.peer);
   }
@@ -343,7 +344,7 @@ std::vector<int> Execution::waiting_for() const {
 std::string Execution::cursors() const {
   std::string text;
   for (size_t l = 0; l < lanes_.size(); ++l)
-    text += fmt::format("{}lane {}: slice {}/{} step {}/{}", l ? "; " : "", l, lanes_[l].slice, binding_.slices, lanes_[l].position,
+    text += fmt::format("{}lane {}: slice {}/{} step {}/{}", l ? "; " : "", l, lanes_[l].slice, binding_->slices, lanes_[l].position,
                         lanes_[l].steps.size());
   return text;
 }

@@ -65,10 +65,12 @@ class Execution {
   bool finish();
 
   Key key(const Step& step, uint32_t slice) const { return {operation_, slice, step.tag}; }
-  size_t element_bytes(Ref ref) const { return ref.partial() ? partial_bytes_ : binding_.raw_bytes; }
+  size_t element_bytes(Ref ref) const { return ref.partial() ? partial_bytes_ : binding_->raw_bytes; }
   const Extents& extents(Ref ref) const {
-    return ref.buffer() == Buffer::input ? binding_.input_extents : binding_.output_extents;
+    return ref.buffer() == Buffer::input ? binding_->input_extents : binding_->output_extents;
   }
+  // Which of the window's places a slice takes.
+  size_t slot(uint32_t slice) const { return slice == 0 ? 0 : slice % binding_->window; }
   std::byte* address(Ref ref, uint32_t slice) const;
   uint64_t elements(Ref extent, uint32_t slice) const;
   // A step of several chunks is done in pieces, unless all that it touches is contiguous.
@@ -80,7 +82,7 @@ class Execution {
 
   Endpoint& endpoint_;
   const Schedule* schedule_ = nullptr;
-  Binding binding_;
+  const Binding* binding_ = nullptr;
   size_t partial_bytes_ = 1;
   uint32_t operation_ = 0, signature_ = 0;
   uint64_t count_ = 0;

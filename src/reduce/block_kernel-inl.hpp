@@ -68,15 +68,14 @@ class BlockKernel {
   static void run(const Reducer& reducer, const ReduceArguments& arguments) {
     const BlockKernel kernel(reducer, arguments);
     size_t begin = 0;
-    bool streaming = arguments.streaming;
-    if (streaming) {
+    int streaming = arguments.streaming;
+    if (streaming > 0) {
       begin = kernel.elements_before_cache_line();
-      streaming = kernel.can_stream_from(begin);
-      if (!streaming) begin = 0;
+      if (!kernel.can_stream_from(begin)) begin = 0, streaming = 0;
     }
-    if (begin > 0) kernel.reduce(0, begin, false);
+    if (begin > 0) kernel.reduce(0, begin, 0);
     kernel.reduce(begin, arguments.count, streaming);
-    if (streaming) hwy::FlushStream();
+    if (streaming > 0) hwy::FlushStream();
   }
 
  private:
@@ -108,13 +107,13 @@ class BlockKernel {
   bool can_stream_from(size_t begin) const {
     const size_t bytes = kLanes * result_bytes();
     if (bytes < HWY_STREAM_MULTIPLE || begin == arguments_.count) return false;
-    for (int d = 0; d < arguments_.num_destinations; ++d)
+    for (int d = 0; d < arguments_.streaming; ++d)
       if ((reinterpret_cast<uintptr_t>(arguments_.destinations[d]) + begin * result_bytes()) % bytes != 0)
         return false;
     return true;
   }
 
-  HWY_NOINLINE void reduce(size_t begin, size_t end, bool streaming) const {
+  HWY_NOINLINE void reduce(size_t begin, size_t end, int streaming) const {
     size_t i = begin;
     for (; i + kVectors * kLanes <= end; i += kVectors * kLanes) reduce_vectors<kVectors>(i, streaming);
     for (; i + kLanes <= end; i += kLanes) reduce_vectors<1>(i, streaming);
@@ -122,7 +121,7 @@ class BlockKernel {
   }
 
   template <size_t kCount>
-  HWY_INLINE void reduce_vectors(size_t i, bool streaming) const {
+  HWY_INLINE void reduce_vectors(size_t i, int streaming) const {
     V result[kCount];
     load<kCount>(arguments_.sources[0], i, result);
     for (int s = 1; s < arguments_.num_sources; ++s) {
@@ -133,9 +132,9 @@ class BlockKernel {
     for (int d = 0; d < arguments_.num_destinations; ++d) {
       auto* address = static_cast<uint8_t*>(arguments_.destinations[d]);
       if (Format::kSame || !arguments_.partial_result) {
-        store<kCount, false>(result, address + i * kBytes<false>, streaming);
+        store<kCount, false>(result, address + i * kBytes<false>, d < streaming);
       } else {
-        store<kCount, true>(result, address + i * kBytes<true>, streaming);
+        store<kCount, true>(result, address + i * kBytes<true>, d < streaming);
       }
     }
   }

@@ -122,7 +122,7 @@ Result<Reducer> Reducer::make(DType dtype, Op op, int ranks, double factor) {
     return Status::error(Code::unsupported, "op {} is not defined for dtype {}", name_of(op), name_of(dtype));
   reducer.raw_bytes_ = size_of(dtype);
   reducer.partial_bytes_ = partial_bytes_of(dtype, op);
-  if (op == Op::avg) reducer.factor_ = 1.0 / ranks;
+  if (op == Op::avg && kind_of(dtype) != Kind::integer) reducer.factor_ = 1.0 / ranks;
   // A NaN is any NaN; this one keeps its lower half zero in float32 (bfloat16_pairs-inl.hpp counts on it).
   if (op == Op::premul_sum) reducer.factor_ = std::isnan(factor) ? std::nan("") : factor;
   reducer.ranks_ = ranks;
@@ -138,7 +138,7 @@ void copy_to_all(void* const* destinations, int num_destinations, const void* so
   // "or" of one source is that source.
   static const Reducer copier = Reducer::make(DType::uint8, Op::bor, 1).value();
   const Source sources[] = {{source, false}};
-  copier({sources, 1, destinations, num_destinations, bytes, false, streaming});
+  copier({sources, 1, destinations, num_destinations, bytes, false, streaming ? num_destinations : 0});
 }
 
 }  // namespace wia

@@ -1,7 +1,7 @@
 // Element-wise n-ary reduction of host memory: dst[d][i] = src[0][i] op src[1][i] op ...
 //
-// A Reducer is chosen once per (dtype, op, number of ranks) and then only called. Two element
-// formats occur:
+// A Reducer is chosen once per (dtype, op, number of ranks) and then only called: from any thread, without
+// allocations or locks. Two element formats occur:
 //   raw      the user's dtype, one rank's contribution as it was passed in;
 //   partial  the accumulator format, a sum of some contributions on its way.
 // For float16, bfloat16 and float8 (sum, prod, avg, premul_sum) a partial is a float32, so that a
@@ -15,7 +15,8 @@
 //
 // Sources are combined strictly in the order given: the result depends on nothing else.
 // NaN in any source of min or max gives NaN. Integer sum and prod wrap around. bool holds 0 or 1 and
-// stays so (sum, max, bor, lor: or; prod, min, band, land: and; bxor: exclusive or).
+// stays so (sum, max, bor, lor: or; prod, min, band, land: and; bxor: exclusive or). land and lor of
+// integers give 0 or 1. A token can only be summed.
 // No alignment is required. Each destination may equal a source of the same format exactly; partial
 // overlap is not allowed.
 #pragma once
@@ -36,21 +37,25 @@ struct ReduceArguments {
   int num_sources;
   void* const* destinations;  // at least 1; all get the same values
   int num_destinations;
-  size_t count;            // elements
-  bool partial_result;     // destinations are partials
-  bool streaming = false;  // write past the caches (non-temporal stores)
+  size_t count;         // elements
+  bool partial_result;  // destinations are partials
+  // So many of the first destinations are written past the caches (non-temporal stores), for results that
+  // nobody reads soon. Only a wish: it needs destinations that lie alike within a cache line. All stores are
+  // visible to others on return, as always.
+  int streaming = 0;
 };
 
 class Reducer {
  public:
-  // Why (dtype, op) cannot be reduced: names both. `ranks`: contributions of a complete result.
+  // Or why (dtype, op) cannot be reduced, naming both. `ranks`: contributions of a complete result, at
+  // least 1. `factor` is that of premul_sum; other ops ignore it.
   static Result<Reducer> make(DType dtype, Op op, int ranks, double factor = 1.0);
 
   size_t raw_bytes() const { return raw_bytes_; }          // per element
   size_t partial_bytes() const { return partial_bytes_; }  // per element
   void operator()(const ReduceArguments& arguments) const { function_(*this, arguments); }
 
-  double factor() const { return factor_; }
+  double factor() const { return factor_; }  // of each raw element: 1 but for float avg and premul_sum
   int ranks() const { return ranks_; }
 
  private:
@@ -65,7 +70,8 @@ class Reducer {
 void copy_to_all(void* const* destinations, int num_destinations, const void* source, size_t bytes,
                  bool streaming);
 
-// Conversions of single values, for tests, tools and checks.
+// Conversions of single values, for tests, tools and checks. To a float: rounded once; to an integer:
+// truncated and held within its range, NaN as 0; to bool: whether it is not 0.
 double to_double(DType type, const void* element);
 void from_double(DType type, double value, void* element);
 

@@ -169,6 +169,7 @@ void Builder::summarize() {
     const uint32_t sources = step.kind == Kind::recv_reduce ? 2 : step.sources;
     schedule_.max_sources_ = std::max(schedule_.max_sources_, sources);
     schedule_.max_fused_ = std::max<uint32_t>(schedule_.max_fused_, step.fused);
+    if (step.fused > 0) schedule_.staged_chunks_ += step.chunks;
     const bool view = step.kind == Kind::recv && (step.flags & kView) != 0;
     schedule_.has_views_ |= view;
     const bool writes = step.kind != Kind::send && step.kind != Kind::nop && step.chunks > 0;

@@ -30,6 +30,8 @@ class Schedule {
   uint32_t scratch_chunks() const { return scratch_chunks_; }
   // The most chunks that one message carries.
   uint32_t max_message_chunks() const { return max_message_chunks_; }
+  // Chunks that this rank sends in all, each group of sends counted once: what must fit into staging memory.
+  uint32_t staged_chunks() const { return staged_chunks_; }
   // The most sources of one reduce; recv_reduce has two.
   uint32_t max_sources() const { return max_sources_; }
   // The largest `fused` of any step, at least 1.
@@ -50,7 +52,7 @@ class Schedule {
   std::vector<Ref> sources_;
   std::vector<int> silent_peers_;
   uint32_t input_chunks_ = 0, output_chunks_ = 0, scratch_chunks_ = 0;
-  uint32_t max_message_chunks_ = 1, max_sources_ = 0, max_fused_ = 1;
+  uint32_t max_message_chunks_ = 1, max_sources_ = 0, max_fused_ = 1, staged_chunks_ = 0;
   bool has_views_ = false, needs_scratch_memory_ = false;
 };
 

@@ -44,8 +44,8 @@ struct CallSignature {
   uint64_t count = 0;
   int32_t root = 0;
   uint8_t collective = 0, dtype = 0, op = 0, algorithm = 0;
-  uint32_t hash = 0;  // of everything above
-  uint32_t reserved = 0;
+  uint32_t content = 0;  // hash of everything above but the sequence, and of what has no field here
+  uint32_t hash = 0;     // of content and sequence
 };
 static_assert(sizeof(CallSignature) == 32);
 

@@ -19,6 +19,8 @@ struct LoopOptions {
   bool landing = false;    // outputs passed to enter() can be written by peers that heard from their owner
   // A message makes room only when those sent before it were released, too, as in a ring.
   bool in_order = false;
+
+  bool operator==(const LoopOptions&) const = default;
 };
 
 class LoopGroup;

@@ -20,22 +20,20 @@ ShmGraveyard& ShmGraveyard::instance() {
   return *graveyard;
 }
 
-void ShmGraveyard::bury(std::byte* block, std::vector<std::shared_ptr<PeerHeap>> peers) {
+void ShmGraveyard::bury(std::byte* block, const shm::Departure* departures, std::vector<std::shared_ptr<PeerHeap>> heaps) {
   {
     std::lock_guard lock(mutex_);
-    graves_.push_back({block, std::move(peers)});
+    graves_.push_back({block, departures, std::move(heaps)});
   }
   sweep();
 }
 
 void ShmGraveyard::sweep() {
   std::lock_guard lock(mutex_);
-  std::erase_if(graves_, [](Grave& grave) {
-    auto& header = *reinterpret_cast<shm::BlockHeader*>(grave.block);
-    if (header.departed.load(std::memory_order_acquire) + 1 < header.ranks) {
-      // A dead process will never depart, nor write.
-      const auto dead = std::count_if(grave.peers.begin(), grave.peers.end(), [](const auto& heap) { return !heap->alive(); });
-      if (dead == 0 || header.departed.load(std::memory_order_acquire) + static_cast<size_t>(dead) + 1 < header.ranks) return false;
+  std::erase_if(graves_, [](const Grave& grave) {
+    for (size_t r = 0; r < grave.heaps.size(); ++r) {
+      // Whoever is here may still read or write the block. A process that has ended will not.
+      if (grave.departures[r].load(std::memory_order_acquire) == 0 && grave.heaps[r]->alive()) return false;
     }
     ShmHeap::existing()->free(grave.block);
     return true;
@@ -50,7 +48,6 @@ Result<ShmBlock> ShmBlock::make(int ranks, const ShmOptions& options) {
   auto block = heap.value()->allocate(layout.bytes);
   if (!block) return block.take_status();
   std::memset(*block, 0, layout.staging);  // the memory may have been in use before
-  reinterpret_cast<shm::BlockHeader*>(*block)->ranks = static_cast<uint32_t>(ranks);
   return ShmBlock(*block, layout);
 }
 
@@ -66,7 +63,7 @@ ShmEndpoint::ShmEndpoint(int rank, ShmBlock block, std::vector<std::shared_ptr<P
       own_(*ShmHeap::existing()),
       block_(std::exchange(block.block_, nullptr)),
       layout_(block.layout_),
-      state_(*reinterpret_cast<shm::RankState*>(block_ + sizeof(shm::BlockHeader))),
+      state_(*reinterpret_cast<shm::RankState*>(block_)),
       departures_(reinterpret_cast<shm::Departure*>(block_ + layout_.departures)),
       heaps_(std::move(heaps)),
       peers_(heaps_.size()) {
@@ -77,7 +74,7 @@ ShmEndpoint::ShmEndpoint(int rank, ShmBlock block, std::vector<std::shared_ptr<P
     Peer& peer = peers_[p];
     peer.heap = heaps_[p]->base();
     peer.block = peer.heap + offsets[p];
-    peer.state = reinterpret_cast<shm::RankState*>(peer.block + sizeof(shm::BlockHeader));
+    peer.state = reinterpret_cast<shm::RankState*>(peer.block);
     peer.bell = &heaps_[p]->header().doorbell;
     peer.out.ring = ring(peer.block, layout_.rings, rank);
     peer.packets_out.ring = ring(peer.block, layout_.packet_rings, rank);
@@ -87,7 +84,6 @@ ShmEndpoint::ShmEndpoint(int rank, ShmBlock block, std::vector<std::shared_ptr<P
   const auto set_up = [&](Staging& staging, size_t offset, size_t bytes) {
     staging.base = block_ + offset;
     staging.bytes = bytes;
-    staging.limit = bytes / 4;
     staging.pending.resize(kRingEntries * heaps_.size());
   };
   set_up(staging_, layout_.staging, layout_.staging_bytes);
@@ -96,15 +92,11 @@ ShmEndpoint::ShmEndpoint(int rank, ShmBlock block, std::vector<std::shared_ptr<P
 
 ShmEndpoint::~ShmEndpoint() {
   const uint64_t departure = state_.completed.load(std::memory_order_relaxed) + 1;
-  for (int p = 0; p < size(); ++p) {
-    if (p == rank()) continue;
-    auto* departures = reinterpret_cast<shm::Departure*>(peers_[p].block + layout_.departures);
-    departures[rank()].store(departure, std::memory_order_release);
-    reinterpret_cast<shm::BlockHeader*>(peers_[p].block)->departed.fetch_add(1, std::memory_order_acq_rel);
-    peers_[p].bell->ring();
+  for (const Peer& peer : peers_) {
+    reinterpret_cast<shm::Departure*>(peer.block + layout_.departures)[rank()].store(departure, std::memory_order_release);
+    peer.bell->ring();
   }
-  heaps_.erase(heaps_.begin() + rank());
-  ShmGraveyard::instance().bury(block_, std::move(heaps_));
+  ShmGraveyard::instance().bury(block_, departures_, std::move(heaps_));
 }
 
 // --- Calls ------------------------------------------------------------------------------------
@@ -115,9 +107,6 @@ void ShmEndpoint::enter(const CallSignature& call, std::byte* output, size_t out
   slot.call = call;
   slot.sequence.store(call.sequence, std::memory_order_release);
   output_location_ = own_.contains(output, output_bytes) ? output - own_.base() : -1;
-  // Small calls stay in a small, cache-resident part of the staging memory.
-  if (staging_.head - staging_.tail > 0 && staging_.head % staging_.bytes > (size_t{128} << 10)) reclaim(staging_, false);
-  if (staging_.head == staging_.tail) staging_.head = staging_.tail = 0;
 }
 
 void ShmEndpoint::leave() { state_.completed.store(call_.sequence, std::memory_order_release); }
@@ -163,17 +152,25 @@ void ShmEndpoint::reclaim(Staging& staging, bool packets) {
   staging.tail = staging.head;
 }
 
-std::byte* ShmEndpoint::take(Staging& staging, size_t bytes, bool packets) {
-  const uint64_t rounded = (bytes + 63) / 64 * 64;
-  uint64_t begin = staging.head;
-  if (begin % staging.bytes + rounded > staging.bytes) begin += staging.bytes - begin % staging.bytes;
-  if (begin + rounded - staging.tail > staging.bytes) {
-    reclaim(staging, packets);
-    if (staging.head == staging.tail) begin = staging.head = staging.tail = 0;
-    if (begin + rounded - staging.tail > staging.bytes) return nullptr;
+size_t ShmEndpoint::Staging::place_for(size_t wanted) const {
+  if (count == 0) return head + wanted <= bytes ? head : wanted <= bytes ? 0 : SIZE_MAX;
+  if (head > tail) {  // in use: [tail, head)
+    if (head + wanted <= bytes) return head;
+    return wanted < tail ? 0 : SIZE_MAX;
   }
-  staging.head = begin + rounded;
-  return staging.base + begin % staging.bytes;
+  return head + wanted < tail ? head : SIZE_MAX;  // in use: [tail, end) and [0, head)
+}
+
+std::byte* ShmEndpoint::take(Staging& staging, size_t bytes, bool packets) {
+  const size_t rounded = (bytes + 63) / 64 * 64;
+  size_t place = staging.place_for(rounded);
+  if (place == SIZE_MAX) {
+    reclaim(staging, packets);
+    place = staging.place_for(rounded);
+    if (place == SIZE_MAX) return nullptr;
+  }
+  staging.head = place + rounded;
+  return staging.base + place;
 }
 
 void ShmEndpoint::remember(Staging& staging, int peer, uint32_t position, bool last) {
@@ -305,7 +302,10 @@ void ShmEndpoint::Incoming::release(uint32_t position) {
   ring->released.store(base, std::memory_order_release);
 }
 
-void ShmEndpoint::release(int peer, const Message& message) { peers_[peer].in.release(message.handle); }
+void ShmEndpoint::release(int peer, const Message& message) {
+  peers_[peer].in.release(message.handle);
+  peers_[peer].bell->ring();  // it may wait for room
+}
 
 // --- Packets ----------------------------------------------------------------------------------
 
@@ -316,6 +316,7 @@ bool ShmEndpoint::push(int p, uint8_t type, const void* header, size_t header_by
   std::byte* place = nullptr;
   if (bytes > 0) {
     if (packet_staging_.count == packet_staging_.pending.size()) reclaim(packet_staging_, true);
+    if (packet_staging_.count == packet_staging_.pending.size()) return false;
     place = take(packet_staging_, bytes, true);
     if (!place) return false;
     std::memcpy(place, data, bytes);
@@ -346,6 +347,7 @@ bool ShmEndpoint::peek(int p, Packet* packet) {
 void ShmEndpoint::pop(int peer) {
   Incoming& in = peers_[peer].packets_in;
   in.release(in.base);
+  peers_[peer].bell->ring();
 }
 
 int64_t ShmEndpoint::locate(const std::byte* data, size_t bytes) const {

@@ -15,20 +15,24 @@ namespace wia {
 class ShmGraveyard {
  public:
   static ShmGraveyard& instance();
-  void bury(std::byte* block, std::vector<std::shared_ptr<PeerHeap>> peers);
+  // `heaps` and `departures`: of all ranks, that of the block's owner among them.
+  void bury(std::byte* block, const shm::Departure* departures, std::vector<std::shared_ptr<PeerHeap>> heaps);
   void sweep();
 
  private:
   struct Grave {
     std::byte* block;
-    std::vector<std::shared_ptr<PeerHeap>> peers;
+    const shm::Departure* departures;
+    std::vector<std::shared_ptr<PeerHeap>> heaps;
   };
   std::mutex mutex_;
   std::vector<Grave> graves_;
 };
 
+// A block of a few ranks stays below 2 MiB, so that it lies in small pages: a communicator that is hardly used takes hardly any
+// memory.
 struct ShmOptions {
-  size_t staging_bytes = size_t{1} << 20;         // per rank, for collectives
+  size_t staging_bytes = size_t{13} << 17;         // per rank, for collectives
   size_t packet_staging_bytes = size_t{1} << 18;  // per rank, for point to point
 };
 
@@ -57,7 +61,8 @@ class ShmEndpoint final : public Endpoint {
   void enter(const CallSignature& call, std::byte* output, size_t output_bytes) override;
   void leave() override;
   Entered entered(int peer) const override;
-  size_t max_staged() const override { return staging_.limit; }
+  size_t staging_bytes() const { return staging_.bytes; }
+  size_t max_staged() const override { return staging_.bytes / 4; }
   std::byte* stage(std::span<const int> peers, size_t bytes) override;
   void post(std::span<const int> peers, const Key& key, size_t bytes) override;
   bool can_send_direct(const std::byte* data, size_t bytes) const override { return own_.contains(data, bytes); }
@@ -68,7 +73,7 @@ class ShmEndpoint final : public Endpoint {
   bool drained() override;
   Message find(int peer, const Key& key) override;
   void release(int peer, const Message& message) override;
-  size_t max_packet_data() const override { return packet_staging_.limit; }
+  size_t max_packet_data() const override { return packet_staging_.bytes / 4; }
   bool push(int peer, uint8_t type, const void* header, size_t header_bytes, const std::byte* data, size_t bytes) override;
   bool peek(int peer, Packet* packet) override;
   void pop(int peer) override;
@@ -96,19 +101,24 @@ class ShmEndpoint final : public Endpoint {
     uint32_t consumed = 0;  // bit i: entry base + i is done with
     void release(uint32_t position);
   };
-  // Memory given out in order and taken back in order, as receivers release what they read.
+  // Memory given out in order and taken back in order, as receivers release what they read: a ring, of which what
+  // lies between tail and head is in use. It always goes once around: what was staged last lies in the cache of the core that
+  // read it, and writing there again costs twice as much as writing to memory that has moved on to the shared cache
+  // (docs/decisions/0003-staging-goes-around.md).
   struct Staging {
     struct Pending {
-      uint64_t end;
+      size_t end;
       uint32_t position;
       int32_t peer;
       bool last;  // of its group
     };
     std::byte* base = nullptr;
-    size_t bytes = 0, limit = 0;
-    uint64_t head = 0, tail = 0;  // monotone; place = value % bytes
-    std::vector<Pending> pending;  // circular
+    size_t bytes = 0;
+    size_t head = 0, tail = 0;
+    std::vector<Pending> pending;  // circular; empty: nothing is in use
     uint32_t first = 0, count = 0;
+    // Where the next block would begin; SIZE_MAX: no room.
+    size_t place_for(size_t wanted) const;
   };
   struct alignas(64) Peer {
     Outgoing out;

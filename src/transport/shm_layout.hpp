@@ -1,9 +1,9 @@
 // What lies in shared memory for one rank of one communicator: its *block*, in its own heap.
 //
-//   BlockHeader | RankState | collective Ring[P] | packet Ring[P] | departures[P] | staging | packet staging
+//   RankState | collective Ring[P] | packet Ring[P] | departures[P] | staging | packet staging
 //
 // Ring s is written by rank s and read by the owner of the block. Only the owner frees the block, and
-// only after every other rank has departed (written its departure into it): until then late writes are harmless.
+// only after every rank has departed (written its departure into it) or ended: until then late reads and writes are harmless.
 // docs/formats/shared-memory.md shows one exchange byte by byte.
 #pragma once
 #include <atomic>
@@ -62,12 +62,7 @@ struct RankState {
   char failure_text[kFailureText];
 };
 
-struct alignas(64) BlockHeader {
-  uint32_t ranks;
-  std::atomic<uint32_t> departed;  // ranks other than the owner that are gone
-};
-
-// One a peer: 0 while it is here, else the number of collectives it had completed plus 1.
+// One a rank: 0 while it is here, else the number of collectives it had completed plus 1.
 using Departure = std::atomic<uint64_t>;
 
 // Offsets of the parts of a block.
@@ -78,7 +73,7 @@ struct BlockLayout {
   BlockLayout(size_t ranks, size_t staging_size, size_t packet_staging_size)
       : staging_bytes(staging_size), packet_staging_bytes(packet_staging_size) {
     const auto aligned = [](size_t n) { return (n + 4095) / 4096 * 4096; };
-    rings = sizeof(BlockHeader) + sizeof(RankState);
+    rings = sizeof(RankState);
     packet_rings = rings + ranks * sizeof(Ring);
     departures = packet_rings + ranks * sizeof(Ring);
     staging = aligned(departures + ranks * sizeof(Departure));

@@ -66,11 +66,8 @@ Layout interleaved(int ranks, int nodes) {
 }
 
 std::vector<Layout> layouts_of(int ranks) {
+  if (ranks > kMany) return {nodes_of(ranks, 8)};
   std::vector<Layout> layouts = {{"", {}}};
-  if (ranks > kMany) {
-    layouts.push_back(nodes_of(ranks, 8));
-    return layouts;
-  }
   if (ranks > kSome) {
     for (const int size : {4, 8}) layouts.push_back(nodes_of(ranks, size));
     layouts.push_back(uneven_nodes(ranks));
@@ -178,21 +175,23 @@ std::vector<Variant> variants_of(const Case& a_case) {
     add(1, 1, 1, 1, landing(2), Order::forward);
   } else {
     add(3, 1, 1, 1, staged(16), Order::forward);
-    add(6, 4, 3, 2, staged(2), Order::backward);
-    add(7, 1, 3, 3, in_order(16), Order::random);
+    add(6, 4, 3, 2, staged(4), Order::backward);
+    add(20, 1, 10, 8, in_order(16), Order::random);  // what shared memory has
+    add(7, 1, 3, 3, staged(6), Order::random);
     add(0, 1, 1, 1, staged(2), Order::random);
     add(2, 1, 1, 1, direct(2), Order::random);
-    add(6, 1, 3, 2, landing(2), Order::random);
+    add(6, 1, 3, 2, landing(4), Order::random);
     if (reduces(a_case.shape.collective)) {
       add(5, 1, 3, 2, staged(16), Order::forward, -1, Element::average);
       add(4, 1, 1, 1, landing(16), Order::backward, -1, Element::average);
     }
-    for (const int victim : victims_of(ranks, static_cast<uint64_t>(a_case.shape.root))) {
-      add(2, 1, 1, 1, direct(16), Order::starve, victim);
-      add(3, 1, 1, 1, landing(16), Order::starve, victim);
+    const std::vector<int> victims = victims_of(ranks, static_cast<uint64_t>(a_case.shape.root));
+    for (const int victim : victims) {
+      if (ranks <= kSome || victim == victims.front()) add(2, 1, 1, 1, direct(16), Order::starve, victim);
+      if (ranks <= kSome || victim == victims.back()) add(3, 1, 1, 1, landing(16), Order::starve, victim);
     }
     if (ranks <= kSome) {
-      add(4, 1, 2, 2, landing(2), Order::starve, 0);
+      add(4, 1, 2, 2, landing(4), Order::starve, 0);
       add(4, 4, 1, 1, landing(16), Order::forward);
     }
   }

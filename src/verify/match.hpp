@@ -12,4 +12,7 @@ namespace wia {
 // also be written there at once (Endpoint::landing). The text names both ranks and steps.
 Status check_match(std::span<const Schedule> schedules);
 
+// Equal for equal schedules on all ranks, and in practice for no others.
+uint64_t fingerprint(std::span<const Schedule> schedules);
+
 }  // namespace wia

@@ -11,6 +11,7 @@ namespace wia {
 
 Runner::Runner(int ranks, const LoopOptions& options) : group_(ranks, options), states_(static_cast<size_t>(ranks)) {
   for (int r = 0; r < ranks; ++r) executions_.push_back(std::make_unique<Execution>(group_.endpoint(r)));
+  bindings_.resize(states_.size());
   shuffled_.resize(states_.size());
   std::iota(shuffled_.begin(), shuffled_.end(), 0);
 }
@@ -34,7 +35,8 @@ void Runner::begin(int rank) {
   CallSignature call;
   call.sequence = sequence_;
   call.hash = static_cast<uint32_t>(mix(sequence_));
-  executions_[static_cast<size_t>(rank)]->start(schedules_[static_cast<size_t>(rank)], world_->binding(rank), call);
+  Binding& binding = bindings_[static_cast<size_t>(rank)] = world_->binding(rank);
+  executions_[static_cast<size_t>(rank)]->start(schedules_[static_cast<size_t>(rank)], binding, call);
   states_[static_cast<size_t>(rank)] = Rank::running;
 }
 

@@ -15,6 +15,7 @@ namespace wia {
 class Runner {
  public:
   Runner(int ranks, const LoopOptions& options);
+  const LoopOptions& transport() const { return group_.options(); }
 
   // Status: the call ended on every rank and nothing is left on the way; else who waits where. After an error the
   // runner is of no more use. `barrier`: nobody may be done before all have begun.
@@ -35,6 +36,7 @@ class Runner {
 
   LoopGroup group_;
   std::vector<std::unique_ptr<Execution>> executions_;
+  std::vector<Binding> bindings_;  // by rank, while it runs
   std::vector<Rank> states_;
   std::vector<int> shuffled_;
   std::span<const Schedule> schedules_;

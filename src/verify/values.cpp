@@ -50,7 +50,13 @@ Values::Number Values::output(int rank, uint32_t chunk, uint64_t i) const {
   return 0;
 }
 
-void Values::store(std::byte* at, Number value) const { std::memcpy(at, &value, bytes()); }
+void Values::store(std::byte* at, Number value) const {
+  if (element_ == Element::token) {
+    std::memcpy(at, &value, sizeof value);
+  } else {
+    std::memcpy(at, &value, sizeof(int32_t));
+  }
+}
 
 Values::Number Values::load(const std::byte* at) const {
   Number value = 0;
@@ -58,7 +64,10 @@ Values::Number Values::load(const std::byte* at) const {
   return value;
 }
 
-bool Values::equal(const std::byte* at, Number value) const { return std::memcmp(at, &value, bytes()) == 0; }
+bool Values::equal(const std::byte* at, Number value) const {
+  if (element_ == Element::token) return std::memcmp(at, &value, sizeof value) == 0;
+  return std::memcmp(at, &value, sizeof(int32_t)) == 0;
+}
 
 std::string Values::explain(const std::byte* at, int rank, uint32_t chunk, uint64_t i) const {
   if (std::all_of(at, at + bytes(), [](std::byte b) { return b == kPoison; })) return "was never written";

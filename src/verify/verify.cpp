@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <memory>
 #include <mutex>
-#include <numeric>
+#include <set>
 #include <thread>
+#include <tuple>
 
 #include "verify/match.hpp"
 #include "verify/runner.hpp"
@@ -38,28 +40,39 @@ Result<Schedules> build_all(const Case& a_case) {
   return Status::error(Code::protocol, "some ranks refuse this shape, others do not: {}", refusal.text());
 }
 
-Status run(const Case& a_case, const Schedules& schedules, const Variant& variant) {
-  World world(a_case, variant, schedules[0].output_chunks());
-  Runner runner(a_case.shape.ranks, variant.transport);
-  WIA_RETURN_IF_ERROR(runner.run(schedules, world, variant, a_case.shape.collective == Collective::barrier));
-  return world.check();
-}
+// Runs all variants. Runners are kept for variants with the same transport.
+class VariantRuns {
+ public:
+  explicit VariantRuns(int ranks) : ranks_(ranks) {}
 
-}  // namespace
-
-Status verify(const Case& a_case, size_t* runs) {
-  Result<Schedules> schedules = build_all(a_case);
-  if (!schedules) return schedules.take_status();
-  WIA_RETURN_IF_ERROR(check_match(*schedules));
-  for (const Variant& variant : variants_of(a_case)) {
-    ++*runs;
-    if (Status status = run(a_case, *schedules, variant); !status.ok())
-      return Status::error(Code::protocol, "{}: {}", variant.text(), status.text());
+  // Increases `runs` by the runs made.
+  Status all(const Case& a_case, const Schedules& schedules, size_t* runs) {
+    WIA_RETURN_IF_ERROR(check_match(schedules));
+    for (const Variant& variant : variants_of(a_case)) {
+      ++*runs;
+      if (Status status = one(a_case, schedules, variant); !status.ok())
+        return Status::error(Code::protocol, "{}: {}", variant.text(), status.text());
+    }
+    return {};
   }
-  return {};
-}
 
-namespace {
+ private:
+  Status one(const Case& a_case, const Schedules& schedules, const Variant& variant) {
+    World world(a_case, variant, schedules[0].output_chunks());
+    const bool barrier = a_case.shape.collective == Collective::barrier;
+    WIA_RETURN_IF_ERROR(runner(variant.transport).run(schedules, world, variant, barrier));
+    return world.check();
+  }
+
+  Runner& runner(const LoopOptions& transport) {
+    for (auto& runner : runners_)
+      if (runner->transport() == transport) return *runner;
+    return *runners_.emplace_back(std::make_unique<Runner>(ranks_, transport));
+  }
+
+  const int ranks_;
+  std::vector<std::unique_ptr<Runner>> runners_;
+};
 
 // One algorithm with one number of ranks.
 struct Job {
@@ -106,10 +119,18 @@ class Verification {
     const auto start = std::chrono::steady_clock::now();
     size_t cases = 0, runs = 0;
     std::string failure;
+    // Most algorithms are the same for all layouts of ranks on nodes: each set of schedules is run once.
+    VariantRuns variants(job.ranks);
+    std::set<std::tuple<uint64_t, int, bool, Case::InPlace>> known;
     for (const Case& one : cases_of(*algorithms_[job.algorithm], job.ranks)) {
-      Status status = verify(one, &runs);
+      Result<Schedules> schedules = build_all(one);
+      Status status = schedules.take_status();
       if (status.code() == Code::unsupported) continue;
       ++cases;
+      if (status.ok()) {
+        if (!known.emplace(fingerprint(*schedules), one.shape.root, one.shape.even, one.in_place).second) continue;
+        status = variants.all(one, *schedules, &runs);
+      }
       if (status.ok()) continue;
       failure = fmt::format("{}: {}", one.text(), status.text());
       break;
@@ -138,6 +159,13 @@ class Verification {
 };
 
 }  // namespace
+
+Status verify(const Case& a_case) {
+  Result<Schedules> schedules = build_all(a_case);
+  if (!schedules) return schedules.take_status();
+  size_t runs = 0;
+  return VariantRuns(a_case.shape.ranks).all(a_case, *schedules, &runs);
+}
 
 std::vector<Proof> verify_all(std::span<const Algorithm* const> algorithms, const VerifyOptions& options) {
   return Verification(algorithms, options).run();

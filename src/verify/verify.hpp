@@ -5,11 +5,12 @@
 // unchanged, and no message may be left over. What is covered for how many ranks is said in case.cpp and in
 // docs/verification.md. In short, for each case (root, in place, uneven lengths, nodes):
 //
-//   deadlock    messages between two ranks: at most 2; and 16 that make room only in order
+//   deadlock    messages between two ranks: at most 2 a slice in flight; and 16 that make room only in order, for
+//               8 slices in flight
 //   hazards     data is read from the sender's own memory, and results are written into the receiver's; each rank in
 //               turn (up to 8 ranks; else two) gets a message only when no other rank can move
 //   formats     int32 average, where a partial sum and a result differ
-//   slices      1 to 3, windows of 1 to 3, chunks without elements
+//   slices      1 to 10, windows of 1 to 8, chunks without elements
 #pragma once
 #include <functional>
 #include <span>
@@ -22,9 +23,9 @@
 
 namespace wia {
 
-// All runs of one case; the first failure, with the variant in its text. `runs`: is increased by the runs made.
+// All runs of one case; the first failure, with the variant in its text.
 // Code::unsupported: the algorithm does not offer this shape (on all ranks alike).
-Status verify(const Case& a_case, size_t* runs);
+Status verify(const Case& a_case);
 
 struct Proof {
   const Algorithm* algorithm = nullptr;

@@ -45,6 +45,8 @@ World::World(const Case& a_case, const Variant& variant, uint32_t chunks)
   memory_.reset(new std::byte[bytes_]);
   std::fill_n(memory_.get(), bytes_, Values::kPoison);
   fill();
+  bindings_.reserve(ranks_);
+  for (const Rank& rank : all_) bindings_.push_back(bind(rank));
 }
 
 // --- Lengths ----------------------------------------------------------------------------------
@@ -153,8 +155,7 @@ void World::fill() {
   }
 }
 
-Binding World::binding(int r) const {
-  const Rank& rank = all_[static_cast<size_t>(r)];
+Binding World::bind(const Rank& rank) const {
   Binding binding;
   binding.input = at(rank.input);
   binding.output = at(rank.output);
@@ -167,6 +168,8 @@ Binding World::binding(int r) const {
   binding.slices = static_cast<uint32_t>((longest + binding.slice_elements - 1) / binding.slice_elements);
   binding.window = std::min(variant_.window, binding.slices);
   binding.direct_from = variant_.transport.direct ? 1 : SIZE_MAX;
+  binding.measure();
+  binding.measure();
   return binding;
 }
 

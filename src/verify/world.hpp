@@ -23,7 +23,7 @@ class World {
   World& operator=(const World&) = delete;
 
   // Refers to this object.
-  Binding binding(int rank) const;
+  const Binding& binding(int rank) const { return bindings_[static_cast<size_t>(rank)]; }
   // Results are right, inputs as they were, and nothing else was written; else what is wrong where. Only once.
   Status check();
 
@@ -45,6 +45,7 @@ class World {
   void set_extents(Rank& rank, uint32_t chunks);
   size_t place(Rank& rank, size_t begin) const;
   void fill();
+  Binding bind(const Rank& rank) const;
   std::byte* at(size_t place) const { return place == kNone ? nullptr : memory_.get() + place; }
   Part part(const Extents& extents, uint32_t parts, uint32_t chunk) const;
   bool overlaps(const Rank& rank, uint32_t chunk) const;
@@ -61,6 +62,7 @@ class World {
   uint64_t longest_ = 0;
   uint32_t input_parts_, output_parts_;
   std::vector<Rank> all_;
+  std::vector<Binding> bindings_;
   size_t bytes_ = 0;
   std::unique_ptr<std::byte[]> memory_;
 };

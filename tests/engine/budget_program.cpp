@@ -52,23 +52,27 @@ Schedule build(int ranks, int rank) {
 struct Rank {
   Rank(LoopGroup& group, int rank) : schedule(build(group.ranks(), rank)), execution(group.endpoint(rank)) {}
   Schedule schedule;
+  Binding binding;
   Execution execution;
   int64_t in = 1, out = 0;
 };
 
-void all_reduce(std::vector<Rank>& ranks, const Reducer& reducer, uint64_t sequence) {
+void bind(Rank& rank, const Reducer& reducer) {
+  rank.binding.input = reinterpret_cast<std::byte*>(&rank.in);
+  rank.binding.output = reinterpret_cast<std::byte*>(&rank.out);
+  rank.binding.input_extents = rank.binding.output_extents = Extents::even(1, 1);
+  rank.binding.raw_bytes = 8;
+  rank.binding.reducer = &reducer;
+  rank.binding.slice_elements = 1;
+  rank.binding.measure();
+}
+
+void all_reduce(std::vector<Rank>& ranks, uint64_t sequence) {
   for (Rank& rank : ranks) {
-    Binding binding;
-    binding.input = reinterpret_cast<std::byte*>(&rank.in);
-    binding.output = reinterpret_cast<std::byte*>(&rank.out);
-    binding.input_extents = binding.output_extents = Extents::even(1, 1);
-    binding.raw_bytes = 8;
-    binding.reducer = &reducer;
-    binding.slice_elements = 1;
     CallSignature call;
     call.sequence = sequence;
     call.hash = 42;
-    rank.execution.start(rank.schedule, binding, call);
+    rank.execution.start(rank.schedule, rank.binding, call);
     rank.execution.advance();  // its sends
   }
   for (Rank& rank : ranks) {
@@ -86,10 +90,11 @@ int main(int argc, char** argv) {
   std::vector<wia::Rank> ranks;
   ranks.reserve(static_cast<size_t>(group.ranks()));
   for (int rank = 0; rank < group.ranks(); ++rank) ranks.emplace_back(group, rank);
+  for (wia::Rank& rank : ranks) wia::bind(rank, reducer);
   const uint64_t warm_up = 100, end = warm_up + static_cast<uint64_t>(std::atoll(argv[2]));
-  for (uint64_t sequence = 1; sequence < warm_up; ++sequence) all_reduce(ranks, reducer, sequence);
+  for (uint64_t sequence = 1; sequence < warm_up; ++sequence) all_reduce(ranks, sequence);
   const long before = allocations;
-  for (uint64_t sequence = warm_up; sequence < end; ++sequence) all_reduce(ranks, reducer, sequence);
+  for (uint64_t sequence = warm_up; sequence < end; ++sequence) all_reduce(ranks, sequence);
   size_t steps = 0;
   for (const wia::Rank& rank : ranks) steps += rank.schedule.num_steps();
   const long made = allocations - before;

@@ -1,0 +1,172 @@
+// Every algorithm in the table, on symbols: any number of ranks, any root, in place and not, over nodes of
+// all sorts.
+#include <gtest/gtest.h>
+
+#include "algorithms/algorithm.hpp"
+#include "symbolic.hpp"
+
+namespace wia {
+namespace {
+
+struct Layout {
+  const char* name;
+  std::vector<int> (*node)(int ranks);
+};
+
+std::vector<int> one_node(int) { return {}; }
+std::vector<int> each_its_own(int ranks) {
+  std::vector<int> node(ranks);
+  for (int r = 0; r < ranks; ++r) node[r] = r;
+  return node;
+}
+template <int kSize>
+std::vector<int> nodes_of(int ranks) {
+  std::vector<int> node(ranks);
+  for (int r = 0; r < ranks; ++r) node[r] = r / kSize;
+  return node;
+}
+// 1, 2, 3, 1, 2, 3... ranks.
+std::vector<int> uneven(int ranks) {
+  std::vector<int> node(ranks);
+  for (int r = 0, number = 0, left = 1; r < ranks; ++r) {
+    node[r] = number;
+    if (--left == 0) left = ++number % 3 + 1;
+  }
+  return node;
+}
+std::vector<int> one_large(int ranks) {
+  std::vector<int> node(ranks, 0);
+  for (int r = 0, next = 1; r < ranks; ++r) node[r] = r % 4 == 3 ? next++ : 0;
+  return node;
+}
+template <int kNodes>
+std::vector<int> round_robin(int ranks) {
+  std::vector<int> node(ranks);
+  for (int r = 0; r < ranks; ++r) node[r] = r % std::min(kNodes, ranks);
+  return node;
+}
+
+constexpr Layout kLayouts[] = {
+    {"one node", one_node},        {"one rank each", each_its_own},  {"pairs", nodes_of<2>},
+    {"fours", nodes_of<4>},        {"eights", nodes_of<8>},          {"uneven", uneven},
+    {"one large node", one_large}, {"two, in turn", round_robin<2>}, {"five, in turn", round_robin<5>},
+};
+
+bool is_hierarchical(const Algorithm& algorithm) {
+  return std::string_view(algorithm.name).starts_with("hierarchical");
+}
+
+template <class Function>
+void for_each_shape(const Algorithm& algorithm, int ranks, Function&& function) {
+  Shape shape;
+  shape.collective = algorithm.collective;
+  shape.ranks = ranks;
+  const int roots = has_root(algorithm.collective) ? ranks : 1;
+  for (const Layout& layout : kLayouts) {
+    shape.node = layout.node(ranks);
+    for (shape.root = 0; shape.root < roots; ++shape.root) {
+      for (const bool in_place : {false, true}) {
+        for (const bool even : {true, false}) {
+          if (!even && !algorithm.uneven) continue;
+          shape.in_place = in_place;
+          shape.even = even;
+          function(shape, layout.name);
+        }
+      }
+    }
+    if (!is_hierarchical(algorithm)) return;
+  }
+}
+
+class EveryAlgorithm : public ::testing::TestWithParam<int> {
+ protected:
+  const Algorithm& algorithm() const { return all_algorithms()[GetParam()]; }
+  void expect_right(const Shape& shape, const char* layout, const symbolic::Options& options) {
+    if (HasFailure()) return;
+    symbolic::Run run(algorithm().build, shape, options);
+    EXPECT_EQ(run.error(), "") << algorithm().name << ": " << shape.ranks << " ranks, root " << shape.root
+                               << ", " << layout << (shape.in_place ? ", in place" : "")
+                               << (shape.even ? "" : ", uneven") << ", capacity " << options.capacity
+                               << ", slices " << options.slices << ", seed " << options.seed;
+  }
+};
+
+TEST_P(EveryAlgorithm, IsRightAndHasNoRaces) {
+  for (const int ranks : {1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 16, 17, 19, 24, 33}) {
+    for_each_shape(algorithm(), ranks, [&](const Shape& shape, const char* layout) {
+      if (ranks > 13 && shape.root > 2 && shape.root < ranks - 1) return;
+      expect_right(shape, layout,
+                   {.seed = static_cast<uint64_t>(ranks), .rank_order = algorithm().rank_order});
+    });
+  }
+}
+
+// Slices in flight share channels: 16 messages for 8 slices is what there is at least.
+TEST_P(EveryAlgorithm, HasNoDeadlocks) {
+  for (const int ranks : {2, 3, 4, 5, 7, 8, 11, 13, 16, 20}) {
+    for_each_shape(algorithm(), ranks, [&](const Shape& shape, const char* layout) {
+      if (shape.root > 1 && shape.root < ranks - 1) return;
+      if (ranks > 8 && (shape.in_place || !shape.even)) return;
+      const auto seed = static_cast<uint64_t>(ranks);
+      expect_right(shape, layout, {.slices = 12, .window = 8, .in_order = true, .seed = seed});
+      for (uint64_t more = 1; more <= 4; ++more) {
+        expect_right(shape, layout,
+                     {.slices = 20, .window = 8, .in_order = true, .seed = seed + more, .priorities = true});
+      }
+      expect_right(shape, layout, {.slices = 3, .window = 2, .capacity = 4, .in_order = true, .seed = seed});
+      expect_right(shape, layout, {.slices = 1, .window = 1, .capacity = 2, .in_order = true, .seed = seed});
+    });
+  }
+}
+
+TEST_P(EveryAlgorithm, BuildsForAnyNumberOfRanks) {
+  for (int ranks = 1; ranks <= 33; ++ranks) {
+    for_each_shape(algorithm(), ranks, [&](Shape shape, const char* layout) {
+      for (shape.rank = 0; shape.rank < ranks; ++shape.rank) {
+        const auto schedule = algorithm().build(shape);
+        ASSERT_TRUE(schedule.ok()) << ranks << " ranks, rank " << shape.rank << ", root " << shape.root
+                                   << ", " << layout << ": " << schedule.status().text();
+      }
+    });
+  }
+}
+
+TEST_P(EveryAlgorithm, SaysWhatItNeeds) {
+  if (algorithm().uneven) return;
+  Shape shape;
+  shape.collective = algorithm().collective;
+  shape.ranks = 4;
+  shape.even = false;
+  const auto schedule = algorithm().build(shape);
+  ASSERT_FALSE(schedule.ok());
+  EXPECT_EQ(schedule.status().code(), Code::unsupported);
+  EXPECT_NE(schedule.status().text().find("equal length"), std::string::npos);
+}
+
+std::string name_of_test(const ::testing::TestParamInfo<int>& info) {
+  const Algorithm& algorithm = all_algorithms()[info.param];
+  return std::string(name_of(algorithm.collective)) + "_" + algorithm.name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Table, EveryAlgorithm,
+                         ::testing::Range(0, static_cast<int>(all_algorithms().size())), name_of_test);
+
+TEST(Table, FindsByName) {
+  auto ring = find_algorithm(Collective::all_reduce, "ring");
+  ASSERT_TRUE(ring.ok());
+  EXPECT_EQ((*ring)->collective, Collective::all_reduce);
+  const auto none = find_algorithm(Collective::scatter, "ring");
+  ASSERT_FALSE(none.ok());
+  EXPECT_EQ(none.status().text(), "scatter has no algorithm \"ring\"; there are: direct, knomial");
+}
+
+TEST(Table, NamesDiffer) {
+  for (const Algorithm& a : all_algorithms()) {
+    int same = 0;
+    for (const Algorithm* b : algorithms_of(a.collective)) same += std::string_view(a.name) == b->name;
+    EXPECT_EQ(same, 1) << a.name;
+  }
+}
+
+}  // namespace
+}  // namespace wia
