@@ -14,6 +14,8 @@ namespace wia {
 
 Communicator::Communicator(std::shared_ptr<World> world, std::vector<int> members, int rank, std::string name)
     : world_(std::move(world)),
+      wait_policy_(world_->wait_policy()),
+      late_notice_ms_(world_->config().late_notice_ms),
       members_(std::move(members)),
       rank_(rank),
       name_(std::move(name)),
@@ -175,6 +177,7 @@ void Communicator::destroy() {
   transfers_.reset();
   execution_.reset();
   endpoint_.reset();
+  world_.reset();  // the last communicator to go closes the connection to the store
 }
 
 // Ends everything under way. Whoever waits leaves at once, so the lock is free soon.

@@ -136,7 +136,9 @@ class Communicator : public Progressible, public std::enable_shared_from_this<Co
   std::string who_is_missing(const CallSignature& call) const;
   std::string rank_text(int rank) const;
 
-  const std::shared_ptr<World> world_;
+  std::shared_ptr<World> world_;  // null once destroyed
+  const WaitPolicy wait_policy_;
+  const int64_t late_notice_ms_;
   const std::vector<int> members_;
   const int rank_;
   const std::string name_;

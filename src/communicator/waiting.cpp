@@ -95,7 +95,7 @@ Status Communicator::run_inline(const Operation& operation) {
   begin_call();
   inline_running_ = &operation;
   execution_->start(*operation.schedule, operation.binding, operation.signature);
-  Waiter waiter(world_->wait_policy(), ShmHeap::existing()->header().doorbell);
+  Waiter waiter(wait_policy_, ShmHeap::existing()->header().doorbell);
   for (;;) {
     const auto state = execution_->advance();
     if (state == Execution::State::done) break;
@@ -234,7 +234,7 @@ Status Communicator::wait(Request* request, int64_t timeout_ms) {
 }
 
 bool Communicator::drive(Request& request, Deadline deadline) {
-  Waiter waiter(world_->wait_policy(), ShmHeap::existing()->header().doorbell);
+  Waiter waiter(wait_policy_, ShmHeap::existing()->header().doorbell);
   while (!request.done.load(std::memory_order_acquire)) {
     bool moved = false;
     if (mutex_.try_lock()) {
@@ -313,7 +313,7 @@ Status Communicator::look_for_trouble() {
     if (request->deadline.passed(now))
       return Status::error(Code::timeout, "rank {} of {}: no end after {:.1f} s: {}", rank_, name_,
                            static_cast<double>(limit) * 1e-3, transfers_->describe());
-  if (current && !lateness_told_ && now - call_started_ns_ > world_->config().late_notice_ms * 1'000'000) {
+  if (current && !lateness_told_ && now - call_started_ns_ > late_notice_ms_ * 1'000'000) {
     lateness_told_ = true;
     log::warning("rank {} of {} has waited {:.0f} s in {}: {}", rank_, name_,
                  static_cast<double>(now - call_started_ns_) * 1e-9, describe(current->signature),
