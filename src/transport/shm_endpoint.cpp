@@ -364,11 +364,14 @@ int64_t ShmEndpoint::locate(const std::byte* data, size_t bytes) const {
 
 std::optional<Trouble> ShmEndpoint::check(bool collective, std::span<const int> partners) {
   // Reasons first: a peer that announced one may be gone by now.
+  const auto announced = [&](int p) -> std::optional<Trouble> {
+    const shm::RankState& state = *peers_[p].state;
+    if (state.failed.load(std::memory_order_acquire) == 0) return std::nullopt;
+    return Trouble{Trouble::failed, p, {}, static_cast<Code>(state.failure_code), state.failure_text};
+  };
   for (int p = 0; p < size(); ++p) {
     if (p == rank() || departures_[p].load(std::memory_order_acquire)) continue;
-    const shm::RankState& state = *peers_[p].state;
-    if (state.failed.load(std::memory_order_acquire) == 0) continue;
-    return Trouble{Trouble::failed, p, {}, static_cast<Code>(state.failure_code), state.failure_text};
+    if (auto reason = announced(p)) return reason;
   }
   for (int p = 0; p < size(); ++p) {
     if (p == rank()) continue;
@@ -386,8 +389,10 @@ std::optional<Trouble> ShmEndpoint::check(bool collective, std::span<const int> 
     if (done && !partner) continue;
     if (departure) return Trouble{Trouble::left, p, {}, Code::peer_failed, "it has left the communicator"};
     // Its last words may have been written just before the end.
-    if (!heaps_[p]->alive() && (partner || !finished()))
+    if (!heaps_[p]->alive() && (partner || !finished())) {
+      if (auto reason = announced(p)) return reason;
       return Trouble{Trouble::dead, p, {}, Code::peer_failed, "its process has ended"};
+    }
   }
   return std::nullopt;
 }

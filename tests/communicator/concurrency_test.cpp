@@ -51,13 +51,15 @@ TEST(Concurrency, AThreadForEachCommunicator) {
   constexpr int kThreads = 4, kCalls = 50;
   on_ranks(2, [](int rank, wia_communicator_t* world) {
     std::vector<wia_communicator_t*> comms(kThreads);
-    for (auto*& comm : comms) ASSERT_EQ(wia_communicator_duplicate(world, &comm), WIA_SUCCESS) << wia_last_error_message();
+    for (auto*& comm : comms)
+      ASSERT_EQ(wia_communicator_duplicate(world, &comm), WIA_SUCCESS) << wia_last_error_message();
     std::vector<std::thread> threads;
     for (int t = 0; t < kThreads; ++t) {
       const int mine = rank == 0 ? t : kThreads - 1 - t;  // another order of threads on each rank
       threads.emplace_back([&, mine] {
         for (int call = 0; call < kCalls; ++call)
-          all_reduce_and_check(comms[static_cast<size_t>(mine)], 1 + static_cast<size_t>(call) * 40, mine * 1000 + call);
+          all_reduce_and_check(comms[static_cast<size_t>(mine)], 1 + static_cast<size_t>(call) * 40,
+                               mine * 1000 + call);
       });
     }
     for (std::thread& thread : threads) thread.join();
@@ -97,7 +99,9 @@ TEST(Concurrency, ManyAsynchronousCallsInFlight) {
     std::vector<wia_request_t*> requests(kCalls);
     for (size_t c = 0; c < kCalls; ++c) {
       for (size_t i = 0; i < kCount; ++i) data[c][i] = value(rank, i + c);
-      ASSERT_EQ(wia_all_reduce(data[c].data(), data[c].data(), kCount, WIA_INT64, WIA_OP_SUM, world, &requests[c]), WIA_SUCCESS);
+      ASSERT_EQ(
+          wia_all_reduce(data[c].data(), data[c].data(), kCount, WIA_INT64, WIA_OP_SUM, world, &requests[c]),
+          WIA_SUCCESS);
     }
     for (size_t c = kCalls; c-- > 0;) {  // in any order
       ASSERT_EQ(wia_request_wait(requests[c], -1), WIA_SUCCESS) << wia_last_error_message();

@@ -63,7 +63,8 @@ int check_rooted(wia_communicator_t* w, Collective collective, size_t n, int roo
       break;
     case Collective::gather:
       WIA_CHECK(wia_gather(in.data(), out.data(), n, kType, root, w, nullptr) == WIA_SUCCESS);
-      for (size_t i = 0; i < n * p && me == root; ++i) WIA_CHECK(out.data()[i] == value(static_cast<int>(i / n), i % n));
+      for (size_t i = 0; i < n * p && me == root; ++i)
+        WIA_CHECK(out.data()[i] == value(static_cast<int>(i / n), i % n));
       break;
     default:
       WIA_CHECK(wia_scatter(in.data(), out.data(), n, kType, root, w, nullptr) == WIA_SUCCESS);
@@ -82,11 +83,13 @@ int check_blocks(wia_communicator_t* w, Collective collective, size_t n, bool sh
     WIA_CHECK(wia_all_gather(in.data(), out.data(), n, kType, w, nullptr) == WIA_SUCCESS);
     for (size_t i = 0; i < n * p; ++i) WIA_CHECK(out.data()[i] == value(static_cast<int>(i / n), i % n));
   } else if (collective == Collective::reduce_scatter) {
-    WIA_CHECK(wia_reduce_scatter_block(in.data(), out.data(), n, kType, WIA_OP_SUM, w, nullptr) == WIA_SUCCESS);
+    WIA_CHECK(wia_reduce_scatter_block(in.data(), out.data(), n, kType, WIA_OP_SUM, w, nullptr) ==
+              WIA_SUCCESS);
     for (size_t i = 0; i < n; ++i) WIA_CHECK(out.data()[i] == sum(ranks, mine + i));
   } else {
     WIA_CHECK(wia_all_to_all(in.data(), out.data(), n, kType, w, nullptr) == WIA_SUCCESS);
-    for (size_t i = 0; i < n * p; ++i) WIA_CHECK(out.data()[i] == value(static_cast<int>(i / n), mine + i % n));
+    for (size_t i = 0; i < n * p; ++i)
+      WIA_CHECK(out.data()[i] == value(static_cast<int>(i / n), mine + i % n));
   }
   WIA_CHECK(in.intact() && out.intact());
   return 0;
@@ -97,15 +100,21 @@ int check_algorithm(wia_communicator_t* w, const Algorithm& algorithm) {
   const auto ranks = static_cast<size_t>(wia_size(w));
   WIA_CHECK(wia_communicator_set_algorithm(w, collective.c_str(), algorithm.name) == WIA_SUCCESS);
   for (const bool shared : {false, true}) {
-    for (const size_t n : {size_t{0}, size_t{1}, ranks - 1, ranks, ranks + 1, 2 * ranks + 1, size_t{1000}, size_t{8192}, size_t{24583}}) {
+    for (const size_t n : {size_t{0}, size_t{1}, ranks - 1, ranks, ranks + 1, 2 * ranks + 1, size_t{1000},
+                           size_t{8192}, size_t{24583}}) {
       int bad = 0;
-      if (algorithm.collective == Collective::all_reduce) bad = check_all_reduce(w, n, shared);
+      if (algorithm.collective == Collective::all_reduce)
+        bad = check_all_reduce(w, n, shared);
       else if (has_root(algorithm.collective))
-        for (int root = 0; root < wia_size(w); ++root) bad |= check_rooted(w, algorithm.collective, n, root, shared);
-      else if (algorithm.collective == Collective::barrier) bad = wia_barrier(w) != WIA_SUCCESS;
-      else bad = check_blocks(w, algorithm.collective, n, shared);
+        for (int root = 0; root < wia_size(w); ++root)
+          bad |= check_rooted(w, algorithm.collective, n, root, shared);
+      else if (algorithm.collective == Collective::barrier)
+        bad = wia_barrier(w) != WIA_SUCCESS;
+      else
+        bad = check_blocks(w, algorithm.collective, n, shared);
       if (bad) {
-        std::fprintf(stderr, "in %s %s, %zu ranks, %zu elements, %s memory\n", collective.c_str(), algorithm.name, ranks, n, shared ? "shared" : "ordinary");
+        std::fprintf(stderr, "in %s %s, %zu ranks, %zu elements, %s memory\n", collective.c_str(),
+                     algorithm.name, ranks, n, shared ? "shared" : "ordinary");
         return 1;
       }
     }
@@ -133,24 +142,28 @@ TEST_P(S02, EveryAlgorithmEveryRootOddCounts) {
 INSTANTIATE_TEST_SUITE_P(Field, S02, testing::Values(1, 2, 3, 5, 6, 7));
 
 TEST(Field, S01ZeroLengths) {
-  EXPECT_EQ(run_ranks(3, [](int me) {
-              wia_communicator_t* w = nullptr;
-              WIA_CHECK(wia_init(&w) == WIA_SUCCESS);
-              WIA_CHECK(wia_all_reduce(nullptr, nullptr, 0, kType, WIA_OP_SUM, w, nullptr) == WIA_SUCCESS);
-              // Only the pair 0 -> 2 has data.
-              const size_t to2[] = {0, 0, 3}, none[] = {0, 0, 0}, from0[] = {3, 0, 0};
-              const int64_t in[] = {7, 8, 9};
-              int64_t out[] = {-1, -1, -1};
-              WIA_CHECK(wia_all_to_all_v(in, me == 0 ? to2 : none, nullptr, out, me == 2 ? from0 : none, nullptr, kType, w, nullptr) == WIA_SUCCESS);
-              for (int i = 0; i < 3; ++i) WIA_CHECK(out[i] == (me == 2 ? 7 + i : -1));
-              // Rank 1 gives nothing.
-              const size_t counts[] = {2, 0, 1};
-              int64_t all[] = {-1, -1, -1};
-              WIA_CHECK(wia_all_gather_v(in, all, counts, nullptr, kType, w, nullptr) == WIA_SUCCESS);
-              WIA_CHECK(all[0] == 7 && all[1] == 8 && all[2] == 7);
-              return check_all_reduce(w, 5, false);
-            }),
-            (Outcome{0, 0, 0}));
+  EXPECT_EQ(
+      run_ranks(3,
+                [](int me) {
+                  wia_communicator_t* w = nullptr;
+                  WIA_CHECK(wia_init(&w) == WIA_SUCCESS);
+                  WIA_CHECK(wia_all_reduce(nullptr, nullptr, 0, kType, WIA_OP_SUM, w, nullptr) ==
+                            WIA_SUCCESS);
+                  // Only the pair 0 -> 2 has data.
+                  const size_t to2[] = {0, 0, 3}, none[] = {0, 0, 0}, from0[] = {3, 0, 0};
+                  const int64_t in[] = {7, 8, 9};
+                  int64_t out[] = {-1, -1, -1};
+                  WIA_CHECK(wia_all_to_all_v(in, me == 0 ? to2 : none, nullptr, out, me == 2 ? from0 : none,
+                                             nullptr, kType, w, nullptr) == WIA_SUCCESS);
+                  for (int i = 0; i < 3; ++i) WIA_CHECK(out[i] == (me == 2 ? 7 + i : -1));
+                  // Rank 1 gives nothing.
+                  const size_t counts[] = {2, 0, 1};
+                  int64_t all[] = {-1, -1, -1};
+                  WIA_CHECK(wia_all_gather_v(in, all, counts, nullptr, kType, w, nullptr) == WIA_SUCCESS);
+                  WIA_CHECK(all[0] == 7 && all[1] == 8 && all[2] == 7);
+                  return check_all_reduce(w, 5, false);
+                }),
+      (Outcome{0, 0, 0}));
 }
 
 uint16_t bf16(float x) {
@@ -168,7 +181,8 @@ TEST(Field, S05BfloatSumsRoundOnce) {
       for (const size_t n : {1, 1000, 100'000}) {
         for (int holder = 0; holder < 8; holder += 3) {
           std::vector<uint16_t> x(n, bf16(me == holder ? 256.0F : 1.0F));
-          WIA_CHECK(wia_all_reduce(x.data(), x.data(), n, WIA_BFLOAT16, WIA_OP_SUM, w, nullptr) == WIA_SUCCESS);
+          WIA_CHECK(wia_all_reduce(x.data(), x.data(), n, WIA_BFLOAT16, WIA_OP_SUM, w, nullptr) ==
+                    WIA_SUCCESS);
           for (const uint16_t y : x) WIA_CHECK(y == bf16(264.0F));
         }
         std::vector<uint16_t> x(n, 0x3dcd);  // 0.1 rounded
@@ -182,59 +196,74 @@ TEST(Field, S05BfloatSumsRoundOnce) {
 }
 
 TEST(Field, S06Averages) {
-  EXPECT_EQ(run_ranks(2, [](int me) {
-              wia_communicator_t* w = nullptr;
-              WIA_CHECK(wia_init(&w) == WIA_SUCCESS);
-              int32_t x[] = {3 + me, -3 - me, 2147483647};
-              WIA_CHECK(wia_all_reduce(x, x, 3, WIA_INT32, WIA_OP_AVG, w, nullptr) == WIA_SUCCESS);
-              WIA_CHECK(x[0] == 3 && x[1] == -3 && x[2] == 2147483647);
-              uint16_t h = 0x78e2;  // 40000 as float16 (rounded to 40000)
-              WIA_CHECK(wia_all_reduce(&h, &h, 1, WIA_FLOAT16, WIA_OP_AVG, w, nullptr) == WIA_SUCCESS && h == 0x78e2);
-              uint8_t u = me ? 100 : 200;
-              WIA_CHECK(wia_all_reduce(&u, &u, 1, WIA_UINT8, WIA_OP_SUM, w, nullptr) == WIA_SUCCESS && u == 44);
-              float f = 1;
-              WIA_CHECK(wia_all_reduce(&f, &f, 1, WIA_FLOAT32, WIA_OP_BAND, w, nullptr) == WIA_ERROR_UNSUPPORTED);
-              WIA_CHECK(std::strstr(wia_last_error_message(), "float32") && std::strstr(wia_last_error_message(), "band"));
-              return check_all_reduce(w, 3, false);
-            }),
-            (Outcome{0, 0}));
+  EXPECT_EQ(
+      run_ranks(2,
+                [](int me) {
+                  wia_communicator_t* w = nullptr;
+                  WIA_CHECK(wia_init(&w) == WIA_SUCCESS);
+                  int32_t x[] = {3 + me, -3 - me, 2147483647};
+                  WIA_CHECK(wia_all_reduce(x, x, 3, WIA_INT32, WIA_OP_AVG, w, nullptr) == WIA_SUCCESS);
+                  WIA_CHECK(x[0] == 3 && x[1] == -3 && x[2] == 2147483647);
+                  uint16_t h = 0x78e2;  // 40000 as float16 (rounded to 40000)
+                  WIA_CHECK(wia_all_reduce(&h, &h, 1, WIA_FLOAT16, WIA_OP_AVG, w, nullptr) == WIA_SUCCESS &&
+                            h == 0x78e2);
+                  uint8_t u = me ? 100 : 200;
+                  WIA_CHECK(wia_all_reduce(&u, &u, 1, WIA_UINT8, WIA_OP_SUM, w, nullptr) == WIA_SUCCESS &&
+                            u == 44);
+                  float f = 1;
+                  WIA_CHECK(wia_all_reduce(&f, &f, 1, WIA_FLOAT32, WIA_OP_BAND, w, nullptr) ==
+                            WIA_ERROR_UNSUPPORTED);
+                  WIA_CHECK(std::strstr(wia_last_error_message(), "float32") &&
+                            std::strstr(wia_last_error_message(), "band"));
+                  return check_all_reduce(w, 3, false);
+                }),
+      (Outcome{0, 0}));
 }
 
 TEST(Field, S12PointToPoint) {
-  EXPECT_EQ(run_ranks(2, [](int me) {
-              wia_communicator_t* w = nullptr;
-              WIA_CHECK(wia_init(&w) == WIA_SUCCESS);
-              const int other = 1 - me;
-              const size_t n = size_t{8} << 20;
-              std::vector<int64_t> out(n), in(n);
-              for (size_t i = 0; i < n; ++i) out[i] = value(me, i);
-              wia_request_t *s = nullptr, *r = nullptr;
-              WIA_CHECK(wia_send(out.data(), n, kType, other, 0, w, &s) == WIA_SUCCESS);
-              WIA_CHECK(wia_recv(in.data(), n, kType, other, 0, w, &r) == WIA_SUCCESS);
-              WIA_CHECK(wia_request_wait(s, -1) == WIA_SUCCESS && wia_request_wait(r, -1) == WIA_SUCCESS);
-              for (size_t i = 0; i < n; ++i) WIA_CHECK(in[i] == value(other, i));
-              // Tags 1, 2 sent, 2, 1 received; large enough not to travel with their headers.
-              if (me == 0) {
-                WIA_CHECK(wia_send(out.data(), 10'000, kType, 1, 1, w, &s) == WIA_SUCCESS);
-                WIA_CHECK(wia_send(out.data() + 1, 10'000, kType, 1, 2, w, &r) == WIA_SUCCESS);
-                WIA_CHECK(wia_request_wait(s, -1) == WIA_SUCCESS && wia_request_wait(r, -1) == WIA_SUCCESS);
-              } else {
-                WIA_CHECK(wia_recv(in.data(), 10'000, kType, 0, 2, w, nullptr) == WIA_SUCCESS && in[0] == value(0, 1));
-                WIA_CHECK(wia_recv(in.data(), 10'000, kType, 0, 1, w, nullptr) == WIA_SUCCESS && in[0] == value(0, 0));
-              }
-              for (size_t k = 0; k < 100; ++k) {  // alternating sizes
-                const size_t count = k % 2 ? 1 : 1 + k * 1300;
-                if (me == 0) WIA_CHECK(wia_send(out.data() + k, count, kType, 1, 3, w, nullptr) == WIA_SUCCESS);
-                if (me == 1) WIA_CHECK(wia_recv(in.data(), count, kType, 0, 3, w, nullptr) == WIA_SUCCESS && in[count - 1] == value(0, k + count - 1));
-              }
-              if (me == 0) WIA_CHECK(wia_send(out.data(), 4, kType, 1, 4, w, nullptr) == WIA_SUCCESS);
-              if (me == 1) WIA_CHECK(wia_recv(in.data(), 3, kType, 0, 4, w, nullptr) == WIA_ERROR_TRUNCATED);
-              WIA_CHECK(wia_recv(in.data(), 1000, kType, me, 5, w, &r) == WIA_SUCCESS);
-              WIA_CHECK(wia_send(out.data(), 1000, kType, me, 5, w, nullptr) == WIA_SUCCESS);
-              WIA_CHECK(wia_request_wait(r, -1) == WIA_SUCCESS && in[999] == value(me, 999));
-              return check_all_reduce(w, 3, false);
-            }),
-            (Outcome{0, 0}));
+  EXPECT_EQ(
+      run_ranks(2,
+                [](int me) {
+                  wia_communicator_t* w = nullptr;
+                  WIA_CHECK(wia_init(&w) == WIA_SUCCESS);
+                  const int other = 1 - me;
+                  const size_t n = size_t{8} << 20;
+                  std::vector<int64_t> out(n), in(n);
+                  for (size_t i = 0; i < n; ++i) out[i] = value(me, i);
+                  wia_request_t *s = nullptr, *r = nullptr;
+                  WIA_CHECK(wia_send(out.data(), n, kType, other, 0, w, &s) == WIA_SUCCESS);
+                  WIA_CHECK(wia_recv(in.data(), n, kType, other, 0, w, &r) == WIA_SUCCESS);
+                  WIA_CHECK(wia_request_wait(s, -1) == WIA_SUCCESS && wia_request_wait(r, -1) == WIA_SUCCESS);
+                  for (size_t i = 0; i < n; ++i) WIA_CHECK(in[i] == value(other, i));
+                  // Tags 1, 2 sent, 2, 1 received; large enough not to travel with their headers.
+                  if (me == 0) {
+                    WIA_CHECK(wia_send(out.data(), 10'000, kType, 1, 1, w, &s) == WIA_SUCCESS);
+                    WIA_CHECK(wia_send(out.data() + 1, 10'000, kType, 1, 2, w, &r) == WIA_SUCCESS);
+                    WIA_CHECK(wia_request_wait(s, -1) == WIA_SUCCESS &&
+                              wia_request_wait(r, -1) == WIA_SUCCESS);
+                  } else {
+                    WIA_CHECK(wia_recv(in.data(), 10'000, kType, 0, 2, w, nullptr) == WIA_SUCCESS &&
+                              in[0] == value(0, 1));
+                    WIA_CHECK(wia_recv(in.data(), 10'000, kType, 0, 1, w, nullptr) == WIA_SUCCESS &&
+                              in[0] == value(0, 0));
+                  }
+                  for (size_t k = 0; k < 100; ++k) {  // alternating sizes
+                    const size_t count = k % 2 ? 1 : 1 + k * 1300;
+                    if (me == 0)
+                      WIA_CHECK(wia_send(out.data() + k, count, kType, 1, 3, w, nullptr) == WIA_SUCCESS);
+                    if (me == 1)
+                      WIA_CHECK(wia_recv(in.data(), count, kType, 0, 3, w, nullptr) == WIA_SUCCESS &&
+                                in[count - 1] == value(0, k + count - 1));
+                  }
+                  if (me == 0) WIA_CHECK(wia_send(out.data(), 4, kType, 1, 4, w, nullptr) == WIA_SUCCESS);
+                  if (me == 1)
+                    WIA_CHECK(wia_recv(in.data(), 3, kType, 0, 4, w, nullptr) == WIA_ERROR_TRUNCATED);
+                  WIA_CHECK(wia_recv(in.data(), 1000, kType, me, 5, w, &r) == WIA_SUCCESS);
+                  WIA_CHECK(wia_send(out.data(), 1000, kType, me, 5, w, nullptr) == WIA_SUCCESS);
+                  WIA_CHECK(wia_request_wait(r, -1) == WIA_SUCCESS && in[999] == value(me, 999));
+                  return check_all_reduce(w, 3, false);
+                }),
+      (Outcome{0, 0}));
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Runs a function in N real processes, as the ranks of a job. Nothing may have used the library in this process before.
+// Runs a function in N real processes, as the ranks of a job. Nothing may have used the library in this
+// process before.
 #pragma once
 #include <arpa/inet.h>
 #include <signal.h>
@@ -76,7 +77,9 @@ inline Outcome run_ranks(int ranks, const std::function<int(int rank)>& rank_mai
 }
 
 // The pattern of the field cases: neighbours and ranks differ.
-inline int64_t value(int rank, size_t i) { return ((rank + 1) * 1000003 + static_cast<int64_t>(i) * 7919) & ((1 << 20) - 1); }
+inline int64_t value(int rank, size_t i) {
+  return ((rank + 1) * 1000003 + static_cast<int64_t>(i) * 7919) & ((1 << 20) - 1);
+}
 inline int64_t sum(int ranks, size_t i) {
   int64_t total = 0;
   for (int r = 0; r < ranks; ++r) total += value(r, i);
@@ -84,12 +87,12 @@ inline int64_t sum(int ranks, size_t i) {
 }
 
 // In a rank: says what failed and leaves with 1.
-#define WIA_CHECK(condition)                                                                                          \
-  do {                                                                                                                \
-    if (!(condition)) {                                                                                               \
-      std::fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #condition, wia_last_error_message());             \
-      return 1;                                                                                                       \
-    }                                                                                                                 \
+#define WIA_CHECK(condition)                                                                             \
+  do {                                                                                                   \
+    if (!(condition)) {                                                                                  \
+      std::fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #condition, wia_last_error_message()); \
+      return 1;                                                                                          \
+    }                                                                                                    \
   } while (0)
 
 }  // namespace wia::field
