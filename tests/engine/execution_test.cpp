@@ -283,7 +283,9 @@ TEST_F(Engine, AReductionAndItsSendsAreOneStep) {
     advance(1), advance(2);
     EXPECT_NE(advance(0), State::failed);
     // Written into the peers' outputs at once, where these can be reached.
-    if (landing) EXPECT_THAT(at(2).out, ElementsAre(100, 102));
+    if (landing) {
+      EXPECT_THAT(at(2).out, ElementsAre(100, 102));
+    }
     EXPECT_TRUE(finish_all());
     for (int r = 0; r < 3; ++r) EXPECT_THAT(at(r).out, ElementsAre(100, 102));
   }
