@@ -248,7 +248,8 @@ TEST_F(Loop, AllPairsOf500RanksAtOnce) {
   std::vector<int> all(kRanks);
   std::iota(all.begin(), all.end(), 0);
   for (uint32_t tag = 0; tag < 2; ++tag)
-    for (int from = 0; from < kRanks; ++from) ASSERT_TRUE(send(from, all, {1, 0, tag}, std::to_string(from + 1)));
+    for (int from = 0; from < kRanks; ++from)
+      ASSERT_TRUE(send(from, all, {1, 0, tag}, std::to_string(from + 1)));
   EXPECT_EQ(group_->undelivered(), size_t{2} * kRanks * kRanks);
   for (int to = 0; to < kRanks; ++to)
     for (int from = kRanks; from-- > 0;)
