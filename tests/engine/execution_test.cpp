@@ -96,7 +96,8 @@ class Engine : public testing::Test {
       }
     }
     ++sequence_;
-    return std::count(done.begin(), done.end(), true) == static_cast<long>(done.size()) && group_->undelivered() == 0;
+    return std::count(done.begin(), done.end(), true) == static_cast<long>(done.size()) &&
+           group_->undelivered() == 0;
   }
   void run() {
     start_all();
@@ -308,14 +309,16 @@ TEST_F(Engine, AReductionWaitsUntilAllItsPeersHaveRoom) {
 
 // Sends of the same data next to each other are posted together.
 TEST_F(Engine, AGroupIsSentToAllOrNone) {
-  make(3, 2, 1, [](Builder& builder, int rank) {
-    if (rank > 0) {
-      builder.recv(0, 0, output(0), 0);
-      return;
-    }
-    builder.send(0, 1, input(0), 0);
-    builder.send(0, 2, input(0), 0);
-  }, {.capacity = 1});
+  make(3, 2, 1,
+       [](Builder& builder, int rank) {
+         if (rank > 0) {
+           builder.recv(0, 0, output(0), 0);
+           return;
+         }
+         builder.send(0, 1, input(0), 0);
+         builder.send(0, 2, input(0), 0);
+       },
+       {.capacity = 1});
   const int busy[] = {2};
   ASSERT_NE(group_->endpoint(0).stage(busy, 1), nullptr);
   group_->endpoint(0).post(busy, {99, 0, 0}, 1);
@@ -329,10 +332,12 @@ TEST_F(Engine, AGroupIsSentToAllOrNone) {
 
 TEST_F(Engine, DirectSendsAreReadLateUnlessTakenAtOnce) {
   for (const bool take : {false, true}) {
-    make(2, 2, 1, [&](Builder& builder, int rank) {
-      send_to_1(builder, rank);
-      if (rank == 0 && take) builder.take(0);
-    }, {.direct = true});
+    make(2, 2, 1,
+         [&](Builder& builder, int rank) {
+           send_to_1(builder, rank);
+           if (rank == 0 && take) builder.take(0);
+         },
+         {.direct = true});
     start_all();
     EXPECT_EQ(advance(0), take ? State::done : State::moved);
     at(0).in = {8, 9};
