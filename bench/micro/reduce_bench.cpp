@@ -81,8 +81,12 @@ void reduce(benchmark::State& state, DType dtype, Op op, Shape shape) {
   for (size_t d = 0; d < static_cast<size_t>(shape.destinations); ++d)
     destinations.push_back(buffers[d == 0 && shape.in_place ? 0 : num_sources + d]);
   const Reducer reducer = Reducer::make(dtype, op, shape.sources).value();
-  const ReduceArguments arguments = {sources.data(),     shape.sources,          destinations.data(),
-                                     shape.destinations, bytes / size_of(dtype), false,
+  const ReduceArguments arguments = {sources.data(),
+                                     shape.sources,
+                                     destinations.data(),
+                                     shape.destinations,
+                                     bytes / size_of(dtype),
+                                     false,
                                      shape.streaming ? shape.destinations : 0};
   for (auto _ : state) {
     reducer(arguments);

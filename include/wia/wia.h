@@ -1,23 +1,22 @@
 /* libwia: collective communication for deep learning. The C interface.
  *
  * Conventions
- *   Ownership   What a wia_..._create/alloc/init/split/duplicate call returns belongs to the caller and goes back
- *               through the matching destroy/free/finalize. Buffers stay the caller's; while a call or
- *               its request is under way, the library reads the send buffer and writes the receive buffer, and
- *               the caller leaves both alone.
- *   Errors      Functions return wia_status_t: 0 success, negative an error. Functions that return pointers give
- *               NULL on error. wia_last_error() and wia_last_error_message() tell the last error of this
+ *   Ownership   What a wia_..._create/alloc/init/split/duplicate call returns belongs to the caller and goes
+ * back through the matching destroy/free/finalize. Buffers stay the caller's; while a call or its request is
+ * under way, the library reads the send buffer and writes the receive buffer, and the caller leaves both
+ * alone. Errors      Functions return wia_status_t: 0 success, negative an error. Functions that return
+ * pointers give NULL on error. wia_last_error() and wia_last_error_message() tell the last error of this
  *               thread. An error in an argument is found before anything is sent and leaves
  *               the communicator usable; after an error below -100 the communicator is lost (see the codes).
- *   Threads     Everything may be called from any thread. Collectives of one communicator are executed in the order
- *               in which the calls arrive, and that order must be the same on all ranks; on different communicators it is free.
- *   Units       count: elements. bytes: bytes. Time limits: milliseconds; negative: no limit.
+ *   Threads     Everything may be called from any thread. Collectives of one communicator are executed in the
+ * order in which the calls arrive, and that order must be the same on all ranks; on different communicators
+ * it is free. Units       count: elements. bytes: bytes. Time limits: milliseconds; negative: no limit.
  *   Waiting     Every wait ends at the communicator's timeout (wia_communicator_set_timeout) with an error
  *               that says who was missing in which call.
  *   After fork  A child process may not use the library; its calls return WIA_ERROR_FORKED.
  *
- * Source: names and call forms of the first part follow WIA-AI-011 chapter 6 (docs/conformance.md says where each
- * stands); the second part offers the same on plain buffers, as the field expects.
+ * Source: names and call forms of the first part follow WIA-AI-011 chapter 6 (docs/conformance.md says where
+ * each stands); the second part offers the same on plain buffers, as the field expects.
  */
 #ifndef WIA_WIA_H
 #define WIA_WIA_H
@@ -66,18 +65,39 @@ typedef enum {
 } wia_status_t;
 
 typedef enum {
-  WIA_INT8, WIA_UINT8, WIA_INT16, WIA_UINT16, WIA_INT32, WIA_UINT32, WIA_INT64, WIA_UINT64,
-  WIA_FLOAT16, WIA_BFLOAT16, WIA_FLOAT32, WIA_FLOAT64, WIA_FLOAT8_E4M3, WIA_FLOAT8_E5M2, WIA_BOOL
+  WIA_INT8,
+  WIA_UINT8,
+  WIA_INT16,
+  WIA_UINT16,
+  WIA_INT32,
+  WIA_UINT32,
+  WIA_INT64,
+  WIA_UINT64,
+  WIA_FLOAT16,
+  WIA_BFLOAT16,
+  WIA_FLOAT32,
+  WIA_FLOAT64,
+  WIA_FLOAT8_E4M3,
+  WIA_FLOAT8_E5M2,
+  WIA_BOOL
 } wia_dtype_t;
 
-/* float16, bfloat16 and float8 are accumulated in float32 and rounded once. WIA_OP_AVG of floats never overflows
- * before the division; of integers it is the exact sum divided by the number of ranks, truncated toward zero; of
- * WIA_BOOL it is refused. Integer sums and products wrap around. NaN in any contribution of MIN or MAX gives NaN.
- * WIA_BOOL holds 0 or 1: SUM, MAX, BOR, LOR are "or", PROD, MIN, BAND, LAND "and", BXOR "exclusive or". BAND, BOR, BXOR,
- * LAND and LOR of floats are refused. */
+/* float16, bfloat16 and float8 are accumulated in float32 and rounded once. WIA_OP_AVG of floats never
+ * overflows before the division; of integers it is the exact sum divided by the number of ranks, truncated
+ * toward zero; of WIA_BOOL it is refused. Integer sums and products wrap around. NaN in any contribution of
+ * MIN or MAX gives NaN. WIA_BOOL holds 0 or 1: SUM, MAX, BOR, LOR are "or", PROD, MIN, BAND, LAND "and", BXOR
+ * "exclusive or". BAND, BOR, BXOR, LAND and LOR of floats are refused. */
 typedef enum {
-  WIA_OP_SUM, WIA_OP_PROD, WIA_OP_MIN, WIA_OP_MAX, WIA_OP_AVG,
-  WIA_OP_BAND, WIA_OP_BOR, WIA_OP_BXOR, WIA_OP_LAND, WIA_OP_LOR
+  WIA_OP_SUM,
+  WIA_OP_PROD,
+  WIA_OP_MIN,
+  WIA_OP_MAX,
+  WIA_OP_AVG,
+  WIA_OP_BAND,
+  WIA_OP_BOR,
+  WIA_OP_BXOR,
+  WIA_OP_LAND,
+  WIA_OP_LOR
 } wia_op_t;
 
 typedef struct wia_topology wia_topology_t;
@@ -87,18 +107,20 @@ typedef struct wia_request wia_request_t;
 /* A group of ranks. Read only. `ranks` holds, for each rank of this communicator, its rank in the world. */
 typedef struct {
   int num_ranks;
-  const int *ranks;
+  const int* ranks;
   int my_rank;
-  wia_topology_t *topology; /* NULL until it was discovered */
-  void *backend_data;       /* NULL once destroyed */
+  wia_topology_t* topology; /* NULL until it was discovered */
+  void* backend_data;       /* NULL once destroyed */
 } wia_communicator_t;
 
-typedef struct { char bytes[128]; } wia_unique_id_t;
+typedef struct {
+  char bytes[128];
+} wia_unique_id_t;
 
-WIA_API const char *wia_version(void);
-WIA_API const char *wia_status_string(wia_status_t status);
+WIA_API const char* wia_version(void);
+WIA_API const char* wia_status_string(wia_status_t status);
 WIA_API wia_status_t wia_last_error(void);
-WIA_API const char *wia_last_error_message(void); /* valid until the next failing call of this thread */
+WIA_API const char* wia_last_error_message(void); /* valid until the next failing call of this thread */
 WIA_API size_t wia_dtype_size(wia_dtype_t dtype); /* bytes; 0 for an unknown one */
 
 /* ---- Starting and stopping ---------------------------------------------------------------------- */
@@ -106,48 +128,54 @@ WIA_API size_t wia_dtype_size(wia_dtype_t dtype); /* bytes; 0 for an unknown one
 /* Joins the job of the launcher's environment (WIA_*, torchrun, Open MPI, MPICH/Intel MPI, Slurm; alone: a
  * world of one) and gives the communicator of all ranks. A second call before wia_finalize gives the same
  * communicator. Ends at WIA_INIT_TIMEOUT (seconds, default 300) naming the ranks that are missing. */
-WIA_API wia_status_t wia_init(wia_communicator_t **world);
+WIA_API wia_status_t wia_init(wia_communicator_t** world);
 /* Destroys the world and every communicator that is left. Local and bounded; harmless when repeated. */
 WIA_API wia_status_t wia_finalize(void);
 
 /* For programs with a launcher of their own: one process makes an id (and from then on serves the meeting
- * point), gives it to all, and each calls wia_init_rank with its rank. The result is not the wia_init world and
- * must be destroyed by wia_communicator_destroy. */
-WIA_API wia_status_t wia_get_unique_id(wia_unique_id_t *id);
-WIA_API wia_status_t wia_init_rank(wia_communicator_t **world, int num_ranks, const wia_unique_id_t *id, int rank);
+ * point), gives it to all, and each calls wia_init_rank with its rank. The result is not the wia_init world
+ * and must be destroyed by wia_communicator_destroy. */
+WIA_API wia_status_t wia_get_unique_id(wia_unique_id_t* id);
+WIA_API wia_status_t wia_init_rank(wia_communicator_t** world, int num_ranks, const wia_unique_id_t* id,
+                                   int rank);
 
 /* ---- Communicators ------------------------------------------------------------------------------- */
 
-WIA_API int wia_rank(const wia_communicator_t *comm); /* -1 on error */
-WIA_API int wia_size(const wia_communicator_t *comm); /* -1 on error */
-/* Collective. Ranks of equal color form a communicator, ordered by key, then by rank. color < 0: *out is NULL. */
-WIA_API wia_status_t wia_communicator_split(wia_communicator_t *comm, int color, int key, wia_communicator_t **out);
+WIA_API int wia_rank(const wia_communicator_t* comm); /* -1 on error */
+WIA_API int wia_size(const wia_communicator_t* comm); /* -1 on error */
+/* Collective. Ranks of equal color form a communicator, ordered by key, then by rank. color < 0: *out is
+ * NULL. */
+WIA_API wia_status_t wia_communicator_split(wia_communicator_t* comm, int color, int key,
+                                            wia_communicator_t** out);
 /* Collective. */
-WIA_API wia_status_t wia_communicator_duplicate(wia_communicator_t *comm, wia_communicator_t **out);
+WIA_API wia_status_t wia_communicator_duplicate(wia_communicator_t* comm, wia_communicator_t** out);
 /* Called by the members only: `ranks` lists ranks of `comm`, in the order of the new communicator. */
-WIA_API wia_status_t wia_communicator_create(wia_communicator_t *comm, const int *ranks, int num_ranks, wia_communicator_t **out);
-/* Local, bounded, idempotent. Abort ends all that is under way, here and on the other members, with WIA_ERROR_ABORTED. */
-WIA_API wia_status_t wia_communicator_abort(wia_communicator_t *comm);
-WIA_API wia_status_t wia_communicator_destroy(wia_communicator_t *comm);
+WIA_API wia_status_t wia_communicator_create(wia_communicator_t* comm, const int* ranks, int num_ranks,
+                                             wia_communicator_t** out);
+/* Local, bounded, idempotent. Abort ends all that is under way, here and on the other members, with
+ * WIA_ERROR_ABORTED. */
+WIA_API wia_status_t wia_communicator_abort(wia_communicator_t* comm);
+WIA_API wia_status_t wia_communicator_destroy(wia_communicator_t* comm);
 /* Limit of each wait from now on; default WIA_TIMEOUT (seconds, default 600). 0 is refused. */
-WIA_API wia_status_t wia_communicator_set_timeout(wia_communicator_t *comm, int64_t milliseconds);
-/* Makes results independent of size and algorithm: contributions are always combined in the order of ranks. All ranks
- * must set it alike. Asking for an algorithm that cannot do this is then an error. */
-WIA_API wia_status_t wia_communicator_set_deterministic(wia_communicator_t *comm, bool on);
-/* Uses the algorithm of this name for a collective ("all_reduce", "ring"); NULL or "auto": let the library choose. All
- * ranks must set it alike. */
-WIA_API wia_status_t wia_communicator_set_algorithm(wia_communicator_t *comm, const char *collective, const char *algorithm);
+WIA_API wia_status_t wia_communicator_set_timeout(wia_communicator_t* comm, int64_t milliseconds);
+/* Makes results independent of size and algorithm: contributions are always combined in the order of ranks.
+ * All ranks must set it alike. Asking for an algorithm that cannot do this is then an error. */
+WIA_API wia_status_t wia_communicator_set_deterministic(wia_communicator_t* comm, bool on);
+/* Uses the algorithm of this name for a collective ("all_reduce", "ring"); NULL or "auto": let the library
+ * choose. All ranks must set it alike. */
+WIA_API wia_status_t wia_communicator_set_algorithm(wia_communicator_t* comm, const char* collective,
+                                                    const char* algorithm);
 /* Bytes of shared memory that all members' parts of this communicator take together. */
-WIA_API size_t wia_communicator_shared_bytes(const wia_communicator_t *comm);
+WIA_API size_t wia_communicator_shared_bytes(const wia_communicator_t* comm);
 /* WIA_SUCCESS, or the error that made this communicator unusable (text in wia_last_error_message). */
-WIA_API wia_status_t wia_communicator_status(const wia_communicator_t *comm);
+WIA_API wia_status_t wia_communicator_status(const wia_communicator_t* comm);
 
 /* ---- Memory ---------------------------------------------------------------------------------- */
 
-/* Host memory that the other ranks of the host can read and write directly: collectives on it need no copies. 64-byte
- * aligned, 2 MiB from that size on. Any process may allocate, before or after wia_init. */
-WIA_API void *wia_alloc(size_t bytes);
-WIA_API void wia_free(void *pointer); /* NULL is allowed */
+/* Host memory that the other ranks of the host can read and write directly: collectives on it need no copies.
+ * 64-byte aligned, 2 MiB from that size on. Any process may allocate, before or after wia_init. */
+WIA_API void* wia_alloc(size_t bytes);
+WIA_API void wia_free(void* pointer); /* NULL is allowed */
 
 /* ---- Collectives on buffers ----------------------------------------------------------------------
  *
@@ -157,117 +185,127 @@ WIA_API void wia_free(void *pointer); /* NULL is allowed */
  */
 
 /* recv[i] = op over ranks of send[i]; count elements each. In place: recv == send. */
-WIA_API wia_status_t wia_all_reduce(const void *send, void *recv, size_t count, wia_dtype_t dtype, wia_op_t op,
-                                    wia_communicator_t *comm, wia_request_t **request);
+WIA_API wia_status_t wia_all_reduce(const void* send, void* recv, size_t count, wia_dtype_t dtype,
+                                    wia_op_t op, wia_communicator_t* comm, wia_request_t** request);
 /* As wia_all_reduce with WIA_OP_SUM, each contribution multiplied by `factor` first. Floats only. */
-WIA_API wia_status_t wia_all_reduce_scaled(const void *send, void *recv, size_t count, wia_dtype_t dtype, double factor,
-                                           wia_communicator_t *comm, wia_request_t **request);
+WIA_API wia_status_t wia_all_reduce_scaled(const void* send, void* recv, size_t count, wia_dtype_t dtype,
+                                           double factor, wia_communicator_t* comm, wia_request_t** request);
 /* send: count, recv: size * count, in the order of ranks. In place: send == recv + rank * count. */
-WIA_API wia_status_t wia_all_gather(const void *send, void *recv, size_t count, wia_dtype_t dtype,
-                                    wia_communicator_t *comm, wia_request_t **request);
+WIA_API wia_status_t wia_all_gather(const void* send, void* recv, size_t count, wia_dtype_t dtype,
+                                    wia_communicator_t* comm, wia_request_t** request);
 /* Rank r sends counts[r]; they land at recv + offsets[r] (NULL: one behind the other). */
-WIA_API wia_status_t wia_all_gather_v(const void *send, void *recv, const size_t *counts, const size_t *offsets,
-                                      wia_dtype_t dtype, wia_communicator_t *comm, wia_request_t **request);
+WIA_API wia_status_t wia_all_gather_v(const void* send, void* recv, const size_t* counts,
+                                      const size_t* offsets, wia_dtype_t dtype, wia_communicator_t* comm,
+                                      wia_request_t** request);
 /* send: size * count, recv: count. In place: recv == send + rank * count. */
-WIA_API wia_status_t wia_reduce_scatter_block(const void *send, void *recv, size_t count, wia_dtype_t dtype, wia_op_t op,
-                                              wia_communicator_t *comm, wia_request_t **request);
+WIA_API wia_status_t wia_reduce_scatter_block(const void* send, void* recv, size_t count, wia_dtype_t dtype,
+                                              wia_op_t op, wia_communicator_t* comm, wia_request_t** request);
 /* Rank r receives counts[r]; send holds their sum. */
-WIA_API wia_status_t wia_reduce_scatter_v(const void *send, void *recv, const size_t *counts, wia_dtype_t dtype, wia_op_t op,
-                                          wia_communicator_t *comm, wia_request_t **request);
-WIA_API wia_status_t wia_broadcast_buffer(void *buffer, size_t count, wia_dtype_t dtype, int root,
-                                          wia_communicator_t *comm, wia_request_t **request);
+WIA_API wia_status_t wia_reduce_scatter_v(const void* send, void* recv, const size_t* counts,
+                                          wia_dtype_t dtype, wia_op_t op, wia_communicator_t* comm,
+                                          wia_request_t** request);
+WIA_API wia_status_t wia_broadcast_buffer(void* buffer, size_t count, wia_dtype_t dtype, int root,
+                                          wia_communicator_t* comm, wia_request_t** request);
 /* recv is used on the root only. In place: recv == send on the root. */
-WIA_API wia_status_t wia_reduce(const void *send, void *recv, size_t count, wia_dtype_t dtype, wia_op_t op, int root,
-                                wia_communicator_t *comm, wia_request_t **request);
+WIA_API wia_status_t wia_reduce(const void* send, void* recv, size_t count, wia_dtype_t dtype, wia_op_t op,
+                                int root, wia_communicator_t* comm, wia_request_t** request);
 /* count: of each rank. recv: size * count on the root. In place: send == recv + rank * count on the root. */
-WIA_API wia_status_t wia_gather(const void *send, void *recv, size_t count, wia_dtype_t dtype, int root,
-                                wia_communicator_t *comm, wia_request_t **request);
+WIA_API wia_status_t wia_gather(const void* send, void* recv, size_t count, wia_dtype_t dtype, int root,
+                                wia_communicator_t* comm, wia_request_t** request);
 /* counts and offsets have the same content on all ranks. */
-WIA_API wia_status_t wia_gather_v(const void *send, void *recv, const size_t *counts, const size_t *offsets, wia_dtype_t dtype,
-                                  int root, wia_communicator_t *comm, wia_request_t **request);
+WIA_API wia_status_t wia_gather_v(const void* send, void* recv, const size_t* counts, const size_t* offsets,
+                                  wia_dtype_t dtype, int root, wia_communicator_t* comm,
+                                  wia_request_t** request);
 /* count: of each rank. send: size * count on the root. In place: recv == send + rank * count on the root. */
-WIA_API wia_status_t wia_scatter(const void *send, void *recv, size_t count, wia_dtype_t dtype, int root,
-                                 wia_communicator_t *comm, wia_request_t **request);
-WIA_API wia_status_t wia_scatter_v(const void *send, void *recv, const size_t *counts, const size_t *offsets, wia_dtype_t dtype,
-                                   int root, wia_communicator_t *comm, wia_request_t **request);
+WIA_API wia_status_t wia_scatter(const void* send, void* recv, size_t count, wia_dtype_t dtype, int root,
+                                 wia_communicator_t* comm, wia_request_t** request);
+WIA_API wia_status_t wia_scatter_v(const void* send, void* recv, const size_t* counts, const size_t* offsets,
+                                   wia_dtype_t dtype, int root, wia_communicator_t* comm,
+                                   wia_request_t** request);
 /* count: for each pair. send, recv: size * count. In place: recv == send. */
-WIA_API wia_status_t wia_all_to_all(const void *send, void *recv, size_t count, wia_dtype_t dtype,
-                                    wia_communicator_t *comm, wia_request_t **request);
-/* send_counts[r] elements from send + send_offsets[r] go to rank r; recv_counts[r] come from it. What r sends here and what is
- * expected from it must agree: a difference is WIA_ERROR_MISMATCH on both. Offsets NULL: one behind the other. Not in place. */
-WIA_API wia_status_t wia_all_to_all_v(const void *send, const size_t *send_counts, const size_t *send_offsets, void *recv,
-                                      const size_t *recv_counts, const size_t *recv_offsets, wia_dtype_t dtype,
-                                      wia_communicator_t *comm, wia_request_t **request);
-WIA_API wia_status_t wia_barrier_async(wia_communicator_t *comm, wia_request_t **request);
+WIA_API wia_status_t wia_all_to_all(const void* send, void* recv, size_t count, wia_dtype_t dtype,
+                                    wia_communicator_t* comm, wia_request_t** request);
+/* send_counts[r] elements from send + send_offsets[r] go to rank r; recv_counts[r] come from it. What r sends
+ * here and what is expected from it must agree: a difference is WIA_ERROR_MISMATCH on both. Offsets NULL: one
+ * behind the other. Not in place. */
+WIA_API wia_status_t wia_all_to_all_v(const void* send, const size_t* send_counts, const size_t* send_offsets,
+                                      void* recv, const size_t* recv_counts, const size_t* recv_offsets,
+                                      wia_dtype_t dtype, wia_communicator_t* comm, wia_request_t** request);
+WIA_API wia_status_t wia_barrier_async(wia_communicator_t* comm, wia_request_t** request);
 
 /* ---- Point to point ------------------------------------------------------------------------------
  *
- * A message matches a receive of the same pair of ranks and tag, in order; its length must be equal: a longer one
- * is WIA_ERROR_TRUNCATED at the receiver, a shorter one WIA_ERROR_INVALID_ARGUMENT, and nothing is written. tag >= 0. Sending to oneself needs a receive posted
- * before the send is waited for.
+ * A message matches a receive of the same pair of ranks and tag, in order; its length must be equal: a longer
+ * one is WIA_ERROR_TRUNCATED at the receiver, a shorter one WIA_ERROR_INVALID_ARGUMENT, and nothing is
+ * written. tag >= 0. Sending to oneself needs a receive posted before the send is waited for.
  */
-WIA_API wia_status_t wia_send(const void *buffer, size_t count, wia_dtype_t dtype, int to, int tag,
-                              wia_communicator_t *comm, wia_request_t **request);
-WIA_API wia_status_t wia_recv(void *buffer, size_t count, wia_dtype_t dtype, int from, int tag,
-                              wia_communicator_t *comm, wia_request_t **request);
+WIA_API wia_status_t wia_send(const void* buffer, size_t count, wia_dtype_t dtype, int to, int tag,
+                              wia_communicator_t* comm, wia_request_t** request);
+WIA_API wia_status_t wia_recv(void* buffer, size_t count, wia_dtype_t dtype, int from, int tag,
+                              wia_communicator_t* comm, wia_request_t** request);
 /* Both at once: never deadlocks. */
-WIA_API wia_status_t wia_sendrecv(const void *send, size_t send_count, int to, void *recv, size_t recv_count, int from,
-                                  wia_dtype_t dtype, int tag, wia_communicator_t *comm);
+WIA_API wia_status_t wia_sendrecv(const void* send, size_t send_count, int to, void* recv, size_t recv_count,
+                                  int from, wia_dtype_t dtype, int tag, wia_communicator_t* comm);
 
 /* ---- Requests ------------------------------------------------------------------------------------ */
 
-/* Waits at most timeout_ms (negative: the communicator's timeout). WIA_IN_PROGRESS: the time passed, the request lives on.
- * Otherwise its outcome, and the request is freed. */
-WIA_API wia_status_t wia_request_wait(wia_request_t *request, int64_t timeout_ms);
+/* Waits at most timeout_ms (negative: the communicator's timeout). WIA_IN_PROGRESS: the time passed, the
+ * request lives on. Otherwise its outcome, and the request is freed. */
+WIA_API wia_status_t wia_request_wait(wia_request_t* request, int64_t timeout_ms);
 /* Never waits. *done: the return value is the outcome and the request is freed. */
-WIA_API wia_status_t wia_request_test(wia_request_t *request, bool *done);
+WIA_API wia_status_t wia_request_test(wia_request_t* request, bool* done);
 
 /* ==== WIA-AI-011 chapter 6 ========================================================================= */
 
 /* 6.2 Devices. Without accelerators the host's NUMA nodes are the devices. */
 WIA_API int wia_get_device_count(void);
-WIA_API void *wia_alloc_device(int device, size_t bytes);
-WIA_API void wia_free_device(void *pointer);
-WIA_API wia_status_t wia_copy_peer(void *destination, const void *source, size_t bytes);
-WIA_API wia_status_t wia_synchronize(void); /* waits for copies and for wia_send_async and wia_recv_async of this thread */
+WIA_API void* wia_alloc_device(int device, size_t bytes);
+WIA_API void wia_free_device(void* pointer);
+WIA_API wia_status_t wia_copy_peer(void* destination, const void* source, size_t bytes);
+WIA_API wia_status_t
+wia_synchronize(void); /* waits for copies and for wia_send_async and wia_recv_async of this thread */
 WIA_API bool wia_can_access_peer(int device, int peer);
 
-/* 6.3 Tensors on host memory. `shape` has `dims` extents. data == NULL: the library allocates (as wia_alloc does) and
- * owns; else the caller's memory is used and must outlive the tensor. */
-WIA_API wia_tensor_t *wia_tensor_create(void *data, const size_t *shape, int dims, wia_dtype_t dtype);
-WIA_API void wia_tensor_destroy(wia_tensor_t *tensor); /* NULL is allowed */
-WIA_API void *wia_tensor_data(const wia_tensor_t *tensor);
-WIA_API size_t wia_tensor_count(const wia_tensor_t *tensor);
-WIA_API wia_dtype_t wia_tensor_dtype(const wia_tensor_t *tensor);
-WIA_API int wia_tensor_dims(const wia_tensor_t *tensor);
-WIA_API const size_t *wia_tensor_shape(const wia_tensor_t *tensor);
+/* 6.3 Tensors on host memory. `shape` has `dims` extents. data == NULL: the library allocates (as wia_alloc
+ * does) and owns; else the caller's memory is used and must outlive the tensor. */
+WIA_API wia_tensor_t* wia_tensor_create(void* data, const size_t* shape, int dims, wia_dtype_t dtype);
+WIA_API void wia_tensor_destroy(wia_tensor_t* tensor); /* NULL is allowed */
+WIA_API void* wia_tensor_data(const wia_tensor_t* tensor);
+WIA_API size_t wia_tensor_count(const wia_tensor_t* tensor);
+WIA_API wia_dtype_t wia_tensor_dtype(const wia_tensor_t* tensor);
+WIA_API int wia_tensor_dims(const wia_tensor_t* tensor);
+WIA_API const size_t* wia_tensor_shape(const wia_tensor_t* tensor);
 
 /* In place; returns its argument, NULL on error. */
-WIA_API wia_tensor_t *wia_allreduce(wia_tensor_t *tensor, wia_op_t op, wia_communicator_t *comm);
-WIA_API wia_status_t wia_broadcast(wia_tensor_t *tensor, int root, wia_communicator_t *comm);
-/* Returns a new tensor: this rank's of `size` equal parts of the sum, split along the first extent, which `size` must divide. */
-WIA_API wia_tensor_t *wia_reduce_scatter(wia_tensor_t *tensor, wia_op_t op, wia_communicator_t *comm);
+WIA_API wia_tensor_t* wia_allreduce(wia_tensor_t* tensor, wia_op_t op, wia_communicator_t* comm);
+WIA_API wia_status_t wia_broadcast(wia_tensor_t* tensor, int root, wia_communicator_t* comm);
+/* Returns a new tensor: this rank's of `size` equal parts of the sum, split along the first extent, which
+ * `size` must divide. */
+WIA_API wia_tensor_t* wia_reduce_scatter(wia_tensor_t* tensor, wia_op_t op, wia_communicator_t* comm);
 /* Returns a new tensor: all ranks' chunks joined along the first extent. */
-WIA_API wia_tensor_t *wia_allgather(wia_tensor_t *chunk, wia_communicator_t *comm);
+WIA_API wia_tensor_t* wia_allgather(wia_tensor_t* chunk, wia_communicator_t* comm);
 /* Over the world communicator: chunk `chunk` of `size` equal chunks. Done after wia_synchronize. */
-WIA_API wia_status_t wia_send_async(wia_tensor_t *tensor, int chunk, int to);
-WIA_API wia_status_t wia_recv_async(wia_tensor_t *tensor, int chunk, int from);
+WIA_API wia_status_t wia_send_async(wia_tensor_t* tensor, int chunk, int to);
+WIA_API wia_status_t wia_recv_async(wia_tensor_t* tensor, int chunk, int from);
 
 /* 6.5 */
-WIA_API wia_communicator_t *wia_create_world_communicator(void); /* as wia_init */
-WIA_API wia_communicator_t *wia_create_sub_communicator(wia_communicator_t *world, const int *selected_ranks, int num_selected);
+WIA_API wia_communicator_t* wia_create_world_communicator(void); /* as wia_init */
+WIA_API wia_communicator_t* wia_create_sub_communicator(wia_communicator_t* world, const int* selected_ranks,
+                                                        int num_selected);
 /* Ring shift by one: sends the tensor to rank + 1 and replaces it by that of rank - 1. */
-WIA_API wia_status_t wia_send_recv(wia_tensor_t *tensor, wia_communicator_t *comm);
-WIA_API wia_status_t wia_send_recv_peers(wia_tensor_t *send, int to, wia_tensor_t *recv, int from, wia_communicator_t *comm);
+WIA_API wia_status_t wia_send_recv(wia_tensor_t* tensor, wia_communicator_t* comm);
+WIA_API wia_status_t wia_send_recv_peers(wia_tensor_t* send, int to, wia_tensor_t* recv, int from,
+                                         wia_communicator_t* comm);
 
 /* 6.6 */
-WIA_API wia_request_t *wia_allreduce_async(wia_tensor_t *tensor, wia_op_t op, wia_communicator_t *comm);
-WIA_API wia_status_t wia_wait(wia_request_t *request);
-/* false: not done within the time, or failed (then wia_last_error() is not WIA_IN_PROGRESS and the request is freed). */
-WIA_API bool wia_wait_timeout(wia_request_t *request, int64_t milliseconds);
+WIA_API wia_request_t* wia_allreduce_async(wia_tensor_t* tensor, wia_op_t op, wia_communicator_t* comm);
+WIA_API wia_status_t wia_wait(wia_request_t* request);
+/* false: not done within the time, or failed (then wia_last_error() is not WIA_IN_PROGRESS and the request is
+ * freed). */
+WIA_API bool wia_wait_timeout(wia_request_t* request, int64_t milliseconds);
 
 /* 6.8 */
-WIA_API wia_status_t wia_barrier(wia_communicator_t *comm);
+WIA_API wia_status_t wia_barrier(wia_communicator_t* comm);
 
 #ifdef __cplusplus
 }

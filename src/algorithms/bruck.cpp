@@ -1,11 +1,10 @@
 // bruck: all_gather and all_to_all in ceil(log2 n) rounds for any n (Bruck, Ho, Kipnis, Upfal, Weathersby,
 // "Efficient algorithms for all-to-all communications in multiport message-passing systems", 1997).
 //
-//   all_gather   Everyone holds 1, 2, 4, ... blocks and swaps them around the circle (circulant.cpp).
-//   all_to_all   Block j of a rank is the one for the rank j behind it. In the round of bit k, all blocks
-//   whose j has
-//                that bit move on by 2^k ranks, so that each reaches its aim on the way that the bits of j
-//                say.
+//   all_gather  Everyone holds 1, 2, 4, ... blocks and swaps them around the circle (circulant.cpp).
+//   all_to_all  Block j of a rank is the one for the rank j behind it. In the round of bit k, all blocks
+//               whose j has that bit move on by 2^k ranks, so that each gets where it belongs in the steps
+//               that the bits of j say.
 //
 // all_to_all sends each block log2(n) / 2 times on average, in few messages instead of n - 1: for small
 // blocks. A round's blocks stand next to each other in scratch, highest j first, because then those that

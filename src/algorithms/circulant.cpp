@@ -1,14 +1,12 @@
-// Reduce_scatter and all_gather for any number n of members in ceil(log2 n) rounds with the least traffic, n
-// - 1 blocks.
+// Reduce_scatter and all_gather for any number n of members in ceil(log2 n) rounds with the least traffic:
+// n - 1 blocks.
 //
-//   all_gather      Every member holds its own block and those behind it: h of them, counted around the end.
-//   In a
-//                   round it gets the next ones from the member h behind it, who holds them, and so holds
-//                   more. The numbers h are given: 1, 2, 4, ... n (Bruck and others, 1997), or n halved again
-//                   and again.
+//   all_gather      Every member holds its own block and those behind it: h of them, counted around the
+//                   end. In a round it gets the next ones from the member h behind it, who holds them, and
+//                   so holds more. The numbers h are given: 1, 2, 4, ... n (Bruck and others, 1997), or n
+//                   halved again and again.
 //   reduce_scatter  The same backwards: a member gives its sums of the last blocks that it holds to the one
-//   they are
-//                   nearer to, until only its own block is left (Träff, "Optimal, non-pipelined
+//                   they are nearer to, until only its own block is left (Träff, "Optimal, non-pipelined
 //                   reduce-scatter and allreduce algorithms", 2024).
 //
 // Needs no power of two, and everyone does the same in each round. Blocks stand at their final places

@@ -2,8 +2,8 @@
 //
 // The least latency where messages are cheap, as between ranks that share memory: no data passes through a
 // third rank. To spread the load, rank r sends to r+1, r+2, ... counted around the end, and receives in the
-// order r-1, r-2, ..., so that in each round everyone sends to one rank and receives from one. (In all_to_all
-// these are the same.)
+// order r-1, r-2, ..., so that in each round everyone sends to one rank and receives from one. (In
+// all_to_all these two are the same.)
 //
 // The collectives that reduce are in direct_reductions.cpp.
 #include "algorithms/builders.hpp"

@@ -1,5 +1,5 @@
-// direct, for the collectives that reduce: contributions travel raw, and whoever needs a sum adds them all in
-// one pass, in the order of ranks. So the result is rounded once and does not depend on how the data was
+// direct, for the collectives that reduce: contributions travel raw, and whoever needs a sum adds them all
+// in one pass, in the order of ranks. So the result is rounded once and does not depend on how the data was
 // split.
 #include "algorithms/builders.hpp"
 #include "algorithms/flat.hpp"

@@ -1,15 +1,14 @@
 // halving_doubling: Rabenseifner's all_reduce (Thakur, Rabenseifner, Gropp, "Optimization of collective
 // communication operations in MPICH", 2005).
 //
-//   reduce_scatter  Recursive halving. The members are the corners of a cube. In each round a member and its
-//   partner
-//                   across one dimension split the blocks that they both work on: each gives the other its
-//                   sums of that half which the other keeps.
+//   reduce_scatter  Recursive halving. The members are the corners of a cube. In each round a member and
+//                   its partner across one dimension split the blocks that they both work on: each gives
+//                   the other its sums of that half which the other keeps.
 //   all_gather      Recursive doubling, the same backwards: partners swap all that they have.
 //
-// log2 n rounds each and the least traffic. Where the number of members is no power of two there is no cube;
-// then the same is done around a circle (circulant.cpp), which takes ceil(log2 n) rounds and no more traffic,
-// while folding the members that are too many into others would send all the data twice more.
+// log2 n rounds each and the least traffic. Where the number of members is no power of two there is no
+// cube; then the same is done around a circle (circulant.cpp), which takes ceil(log2 n) rounds and no more
+// traffic, while folding the members that are too many into others would send all the data twice more.
 #include "algorithms/builders.hpp"
 #include "algorithms/flat.hpp"
 #include "algorithms/peers.hpp"

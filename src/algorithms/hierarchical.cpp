@@ -1,18 +1,19 @@
-// hierarchical: each level of the machine is a level of the algorithm, so that little crosses the slow links
-// between nodes, and all ranks of a node share in carrying it (Chan, Heimlich, Purkayastha, van de Geijn,
-// "Collective communication: theory, practice, and experience", 2007). Columns, with one rank of each node,
-// are nodes.hpp's.
+// hierarchical: each level of the machine is a level of the algorithm, so that little crosses the slow
+// links between nodes, and all ranks of a node share in carrying it (Chan, Heimlich, Purkayastha, van de
+// Geijn, "Collective communication: theory, practice, and experience", 2007). Columns, with one rank of
+// each node, are nodes.hpp's.
 //
-//   all_reduce      Inside each node, a reduce_scatter: each rank gets the node's sums of its columns. Across
-//   nodes, in
-//                   each column, a reduce_scatter and an all_gather, or an all_reduce. Inside the node, an
-//                   all_gather.
+//   all_reduce      Inside each node, a reduce_scatter: each rank gets the node's sums of its columns.
+//                   Across nodes, in each column, a reduce_scatter and an all_gather, or an all_reduce.
+//                   Inside the node, an all_gather.
 //   reduce_scatter  Inside the node, then across nodes in each column.
-//   all_gather      Across nodes in each column; every block that arrives is shared inside the node at once.
+//   all_gather      Across nodes in each column; every block that arrives is shared inside the node at
+//                   once.
 //
 // Blocks always stand at their final place, so nothing is shuffled at the end. Levels have lanes of their
-// own: while one slice crosses nodes, the next is reduced inside. Pairs of ranks inside a node and across
-// nodes are different ones, so both levels use the same tags.
+// own: while one slice crosses nodes, the next is reduced inside. A rank that serves several columns goes
+// through them in their order, as all others do. Pairs of ranks inside a node and across nodes are
+// different ones, so both levels use the same tags.
 #include "algorithms/builders.hpp"
 #include "algorithms/flat.hpp"
 #include "algorithms/nodes.hpp"

@@ -1,14 +1,12 @@
 // hierarchical, all_to_all: few large messages between nodes instead of many small ones.
 //
 //   1. Inside the node, each rank gives a block that goes to another node to the local server of the column
-//   that its
-//      destination is in (nodes.hpp). Blocks inside the node go straight to their destination.
+//      that its destination is in (nodes.hpp). Blocks inside the node go straight to their destination.
 //   2. Across nodes, a server sends each destination in its column the blocks from its whole node, in one
-//   message if the
-//      node's ranks are consecutive. They arrive at their final places.
+//      message if the node's ranks are consecutive. They arrive at their final places.
 //
-// Servers do not know the lengths of the blocks that pass through them, so these must be equal. In place, all
-// that is sent leaves from a copy, because what arrives overwrites it.
+// Servers do not know the lengths of the blocks that pass through them, so these must be equal. In place,
+// all that is sent leaves from a copy, because what arrives overwrites it.
 #include <algorithm>
 #include <optional>
 

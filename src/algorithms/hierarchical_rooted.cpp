@@ -1,9 +1,8 @@
-// hierarchical, for the collectives with a root, and the barrier. The data has one chunk a column
+// hierarchical, for the collectives with a root, and the barrier. The data has one chunk for each column
 // (nodes.hpp).
 //
 //   broadcast  The root scatters its data over the ranks of its node; each column has a broadcast across
-//   nodes;
-//              inside each node, an all_gather.
+//              nodes; inside each node, an all_gather.
 //   reduce     The same backwards: a reduce_scatter inside each node, a reduce in each column to the root's
 //              node, whose ranks send the sums to the root.
 //   barrier    Ranks report to the first of their node; those run a barrier; then they release the others.

@@ -1,11 +1,11 @@
 // knomial: a tree of about log_k n levels in which every member has up to k - 1 children a level (k, the
 // radix, is 2 in the well-known binomial tree).
 //
-// Members are numbered from the root. In base k, a member's children differ from it in one of the zero digits
-// at its end; its subtree is the members with the same digits before. So a subtree is a row of consecutive
-// members, and gather and scatter move it as one message. A larger radix has fewer levels, but
-// more messages that one member sends after each other: 4 is a good middle where several are on their way at
-// a time.
+// Members are numbered from the root. In base k, a member's children differ from it in one of the zero
+// digits at its end; its subtree is the members with the same digits before. So a subtree is a row of
+// consecutive members, and gather and scatter move it as one message. A larger radix has fewer levels, but
+// more messages that one member sends after each other: 4 is a good middle where several are on their way
+// at a time.
 #include "algorithms/builders.hpp"
 #include "algorithms/peers.hpp"
 #include "algorithms/phases.hpp"

@@ -1,10 +1,10 @@
-// recursive_doubling: all_reduce in log2 n rounds of all the data. The members are the corners of a cube; in
-// each round partners across one dimension swap their sums and add them, so that the sum of twice as many is
-// in both.
+// recursive_doubling: all_reduce in log2 n rounds of all the data. The members are the corners of a cube;
+// in each round partners across one dimension swap their sums and add them, so that the sum of twice as
+// many is in both.
 //
-// The least rounds, for the smallest data. Partners add the same two sums, so all results have the same bits.
-// Where the number of members is no power of two, each extra member gives its contribution to a neighbour
-// before, and gets the result from it afterwards (folding).
+// The least rounds, for the smallest data. Partners add the same two sums, so all results have the same
+// bits. Where the number of members is no power of two, each extra member gives its contribution to a
+// neighbour before, and gets the result from it afterwards (folding).
 #include "algorithms/builders.hpp"
 #include "algorithms/peers.hpp"
 #include "algorithms/phases.hpp"

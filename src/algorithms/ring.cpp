@@ -1,8 +1,8 @@
 // ring: everybody sends to the next rank and receives from the previous one only.
 //
-//   reduce_scatter  Block b sets out as a raw contribution at the rank behind b, and each rank it passes adds
-//   its
-//                   own, until the sum is complete at b: n - 1 hops. All blocks travel at the same time.
+//   reduce_scatter  Block b sets out as a raw contribution at the rank behind b, and each rank it passes
+//                   adds its own, until the sum is complete at b: n - 1 hops. All blocks travel at the same
+//                   time.
 //   all_gather      Each block travels once around.
 //   all_reduce      One after the other: 2(n - 1) hops of 1/n of the data.
 //

@@ -2,12 +2,11 @@
 // everybody.
 //
 //   all_reduce  Every rank sends chunk c of its input to rank c, who adds the contributions in one pass, in
-//   the order
-//               of ranks, and sends the sum to all. Where memory is shared, the sum is written into every
-//               rank's output while it is computed.
+//               the order of ranks, and sends the sum to all. Where memory is shared, the sum is written
+//               into every rank's output while it is computed.
 //   broadcast   The root scatters chunks over the other ranks, who send theirs to each other (scatter and
-//   all_gather:
-//               van de Geijn, "On global combine operations", 1994). Each link of the root carries little.
+//               all_gather: van de Geijn, "On global combine operations", 1994). Each link of the root
+//               carries little.
 //   reduce      As all_reduce, but the sums go to the root only (reduce_scatter and gather).
 #include "algorithms/builders.hpp"
 #include "algorithms/flat.hpp"

@@ -31,8 +31,8 @@ void set_prefix(const std::string& prefix) { logger().set_pattern("wia %L [" + p
 
 void write(Level level, const std::string& text) {
   if (!enabled(level)) return;
-  static constexpr spdlog::level::level_enum kLevels[] = {
-      spdlog::level::debug, spdlog::level::info, spdlog::level::warn, spdlog::level::err};
+  static constexpr spdlog::level::level_enum kLevels[] = {spdlog::level::debug, spdlog::level::info,
+                                                          spdlog::level::warn, spdlog::level::err};
   logger().log(kLevels[static_cast<int>(level)], text);
 }
 

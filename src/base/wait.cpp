@@ -15,14 +15,13 @@
 namespace wia {
 namespace {
 
-constexpr int64_t kLookEvery = 1'000'000;       // ns
-constexpr int64_t kLongestSleep = 20'000'000;   // ns; trouble is looked for at least so often
-constexpr int64_t kBlindSleep = 1'000'000;      // without membarrier a ring may be missed: sleep shortly
+constexpr int64_t kLookEvery = 1'000'000;      // ns
+constexpr int64_t kLongestSleep = 20'000'000;  // ns; trouble is looked for at least so often
+constexpr int64_t kBlindSleep = 1'000'000;     // without membarrier a ring may be missed: sleep shortly
 
 // Makes every ringer's store visible before its load of `sleepers`, on the sleeper's account.
 bool fence_everyone() {
-  static const bool registered =
-      syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0;
+  static const bool registered = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0;
   return registered && syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0) == 0;
 }
 
@@ -45,7 +44,8 @@ double quota_cpus() {
     const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
     if (controllers.find(",cpu,") != std::string::npos) path = line.substr(second + 1);
   }
-  for (const std::string& base : {std::string("/sys/fs/cgroup/cpu"), std::string("/sys/fs/cgroup/cpu,cpuacct")}) {
+  for (const std::string& base :
+       {std::string("/sys/fs/cgroup/cpu"), std::string("/sys/fs/cgroup/cpu,cpuacct")}) {
     double limit = -1, length = 0;
     std::ifstream(base + path + "/cpu.cfs_quota_us") >> limit;
     std::ifstream(base + path + "/cpu.cfs_period_us") >> length;

@@ -1,8 +1,8 @@
 // Waiting: spin, then yield, then sleep.
 //
-// A Doorbell lies in memory that others can reach (another process, too). A sleeper says that it sleeps, looks
-// once more, and sleeps; whoever has news rings, which is one load of a shared line while nobody sleeps. The
-// fence that this handshake needs is paid by the sleeper (membarrier), not by the ringer.
+// A Doorbell lies in memory that others can reach (another process, too). A sleeper says that it sleeps,
+// looks once more, and sleeps; whoever has news rings, which is one load of a shared line while nobody
+// sleeps. The fence that this handshake needs is paid by the sleeper (membarrier), not by the ringer.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -23,8 +23,8 @@ struct alignas(64) Doorbell {
 
 // How long to spin and to yield before sleeping.
 struct WaitPolicy {
-  int spins = 2000;             // polls with a pause in between
-  int64_t yield_ns = 2'000'000; // then polls with sched_yield, for so long; then sleep
+  int spins = 2000;              // polls with a pause in between
+  int64_t yield_ns = 2'000'000;  // then polls with sched_yield, for so long; then sleep
   bool sleep = true;
 
   static WaitPolicy spin() { return {20000, 5'000'000, true}; }

@@ -8,7 +8,7 @@
 namespace wia {
 namespace {
 
-std::string reason(int error) {
+std::string why_not_connected(int error) {
   switch (error) {
     case ECONNREFUSED:
       return "connection refused";
@@ -16,8 +16,20 @@ std::string reason(int error) {
       return "no route to host";
     case ENETUNREACH:
       return "network is unreachable";
+    case EINVAL:
+      return "no route to host (blackhole)";
+    case EACCES:
+    case EPERM:
+      return "forbidden by a route or a firewall";
     case ETIMEDOUT:
       return "no answer";
+    default:
+      return strerror(error);
+  }
+}
+
+std::string why_not_listening(int error) {
+  switch (error) {
     case EADDRINUSE:
       return "port is in use";
     case EACCES:
@@ -56,7 +68,7 @@ Result<Listener> listen_at(const Address& address, int* error) {
   if (fd < 0 || bind(fd, address.raw(), address.length) != 0 || listen(fd, SOMAXCONN) != 0) {
     *error = errno;
     return Status::error(*error == EADDRINUSE ? Code::busy : Code::system, "cannot listen on {}: {}",
-                         address.text(), reason(*error));
+                         address.text(), why_not_listening(*error));
   }
   Address bound;
   bound.length = sizeof bound.storage;
@@ -85,8 +97,8 @@ Result<FileDescriptor> connect_at(const Address& address, Deadline deadline) {
     getsockopt(made.get(), SOL_SOCKET, SO_ERROR, &error, &length);
   }
   if (error == 0 && is_connected_to_itself(made.get())) error = ECONNREFUSED;
-  if (error == ETIMEDOUT) return Status(Code::timeout, reason(error));
-  if (error != 0) return Status(Code::unreachable, reason(error));
+  if (error == ETIMEDOUT) return Status(Code::timeout, why_not_connected(error));
+  if (error != 0) return Status(Code::unreachable, why_not_connected(error));
   switch_on(made.get(), IPPROTO_TCP, TCP_NODELAY);
   switch_on(made.get(), SOL_SOCKET, SO_KEEPALIVE);
   return made;
@@ -136,7 +148,7 @@ Status send_all(int socket, std::string_view bytes, Deadline deadline) {
     } else if (errno == EAGAIN) {
       if (!wait_for(socket, POLLOUT, deadline)) return Status(Code::timeout, "no answer");
     } else if (errno != EINTR) {
-      return Status(Code::unreachable, reason(errno));
+      return Status(Code::unreachable, why_not_connected(errno));
     }
   }
   return {};
@@ -153,7 +165,7 @@ Status receive_all(int socket, char* bytes, size_t count, Deadline deadline) {
     } else if (errno == EAGAIN) {
       if (!wait_for(socket, POLLIN, deadline)) return Status(Code::timeout, "no answer");
     } else if (errno != EINTR) {
-      return Status(Code::unreachable, reason(errno));
+      return Status(Code::unreachable, why_not_connected(errno));
     }
   }
   return {};

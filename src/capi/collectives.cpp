@@ -23,22 +23,30 @@ Call make(Collective collective, const void* send, void* recv, size_t count, wia
   call.send = send;
   call.recv = recv;
   call.count = count;
-  call.dtype = static_cast<unsigned>(dtype) < kNumDTypes ? static_cast<DType>(dtype) : static_cast<DType>(0xff);
+  call.dtype =
+      static_cast<unsigned>(dtype) < kNumDTypes ? static_cast<DType>(dtype) : static_cast<DType>(0xff);
   return call;
 }
 
-Op to_op(wia_op_t op) { return static_cast<unsigned>(op) < kNumOps ? static_cast<Op>(op) : static_cast<Op>(0xff); }
+Op to_op(wia_op_t op) {
+  return static_cast<unsigned>(op) < kNumOps ? static_cast<Op>(op) : static_cast<Op>(0xff);
+}
 
-wia_status_t missing_counts() { return report(Status(Code::invalid_argument, "counts is NULL; wanted is one number a rank")); }
+wia_status_t missing_counts() {
+  return report(Status(Code::invalid_argument, "counts is NULL; wanted is one number a rank"));
+}
 
-wia_status_t move(bool sends, void* buffer, size_t count, wia_dtype_t dtype, int peer, int tag, wia_communicator_t* comm,
-                  wia_request_t** request) {
+wia_status_t move(bool sends, void* buffer, size_t count, wia_dtype_t dtype, int peer, int tag,
+                  wia_communicator_t* comm, wia_request_t** request) {
   Communicator* c = resolve(comm);
   if (!c) return wia_last_error();
   const size_t element = wia_dtype_size(dtype);
-  if (element == 0) return report(Status::error(Code::invalid_argument, "dtype is {}; legal are 0 to {}", static_cast<int>(dtype), kNumDTypes - 1));
+  if (element == 0)
+    return report(Status::error(Code::invalid_argument, "dtype is {}; legal are 0 to {}",
+                                static_cast<int>(dtype), kNumDTypes - 1));
   if (count > SIZE_MAX / 2 / element)
-    return report(Status::error(Code::invalid_argument, "count is {} (as a signed number {}); legal are 0 to {}", count,
+    return report(Status::error(Code::invalid_argument,
+                                "count is {} (as a signed number {}); legal are 0 to {}", count,
                                 static_cast<int64_t>(count), SIZE_MAX / 2 / element));
   if (!request) return report(c->transfer(sends, buffer, count * element, peer, tag, nullptr));
   Request* made = nullptr;
@@ -51,27 +59,28 @@ wia_status_t move(bool sends, void* buffer, size_t count, wia_dtype_t dtype, int
 
 extern "C" {
 
-wia_status_t wia_all_reduce(const void* send, void* recv, size_t count, wia_dtype_t dtype, wia_op_t op, wia_communicator_t* comm,
-                            wia_request_t** request) {
+wia_status_t wia_all_reduce(const void* send, void* recv, size_t count, wia_dtype_t dtype, wia_op_t op,
+                            wia_communicator_t* comm, wia_request_t** request) {
   Call call = make(Collective::all_reduce, send, recv, count, dtype);
   call.op = to_op(op);
   return run(call, comm, request);
 }
 
-wia_status_t wia_all_reduce_scaled(const void* send, void* recv, size_t count, wia_dtype_t dtype, double factor, wia_communicator_t* comm,
-                                   wia_request_t** request) {
+wia_status_t wia_all_reduce_scaled(const void* send, void* recv, size_t count, wia_dtype_t dtype,
+                                   double factor, wia_communicator_t* comm, wia_request_t** request) {
   Call call = make(Collective::all_reduce, send, recv, count, dtype);
   call.op = Op::premul_sum;
   call.factor = factor;
   return run(call, comm, request);
 }
 
-wia_status_t wia_all_gather(const void* send, void* recv, size_t count, wia_dtype_t dtype, wia_communicator_t* comm, wia_request_t** request) {
+wia_status_t wia_all_gather(const void* send, void* recv, size_t count, wia_dtype_t dtype,
+                            wia_communicator_t* comm, wia_request_t** request) {
   return run(make(Collective::all_gather, send, recv, count, dtype), comm, request);
 }
 
-wia_status_t wia_all_gather_v(const void* send, void* recv, const size_t* counts, const size_t* offsets, wia_dtype_t dtype,
-                              wia_communicator_t* comm, wia_request_t** request) {
+wia_status_t wia_all_gather_v(const void* send, void* recv, const size_t* counts, const size_t* offsets,
+                              wia_dtype_t dtype, wia_communicator_t* comm, wia_request_t** request) {
   if (!counts) return missing_counts();
   Call call = make(Collective::all_gather, send, recv, 0, dtype);
   call.counts = counts;
@@ -79,15 +88,15 @@ wia_status_t wia_all_gather_v(const void* send, void* recv, const size_t* counts
   return run(call, comm, request);
 }
 
-wia_status_t wia_reduce_scatter_block(const void* send, void* recv, size_t count, wia_dtype_t dtype, wia_op_t op, wia_communicator_t* comm,
-                                      wia_request_t** request) {
+wia_status_t wia_reduce_scatter_block(const void* send, void* recv, size_t count, wia_dtype_t dtype,
+                                      wia_op_t op, wia_communicator_t* comm, wia_request_t** request) {
   Call call = make(Collective::reduce_scatter, send, recv, count, dtype);
   call.op = to_op(op);
   return run(call, comm, request);
 }
 
-wia_status_t wia_reduce_scatter_v(const void* send, void* recv, const size_t* counts, wia_dtype_t dtype, wia_op_t op, wia_communicator_t* comm,
-                                  wia_request_t** request) {
+wia_status_t wia_reduce_scatter_v(const void* send, void* recv, const size_t* counts, wia_dtype_t dtype,
+                                  wia_op_t op, wia_communicator_t* comm, wia_request_t** request) {
   if (!counts) return missing_counts();
   Call call = make(Collective::reduce_scatter, send, recv, 0, dtype);
   call.op = to_op(op);
@@ -95,29 +104,30 @@ wia_status_t wia_reduce_scatter_v(const void* send, void* recv, const size_t* co
   return run(call, comm, request);
 }
 
-wia_status_t wia_broadcast_buffer(void* buffer, size_t count, wia_dtype_t dtype, int root, wia_communicator_t* comm, wia_request_t** request) {
+wia_status_t wia_broadcast_buffer(void* buffer, size_t count, wia_dtype_t dtype, int root,
+                                  wia_communicator_t* comm, wia_request_t** request) {
   Call call = make(Collective::broadcast, nullptr, buffer, count, dtype);
   call.root = root;
   return run(call, comm, request);
 }
 
-wia_status_t wia_reduce(const void* send, void* recv, size_t count, wia_dtype_t dtype, wia_op_t op, int root, wia_communicator_t* comm,
-                        wia_request_t** request) {
+wia_status_t wia_reduce(const void* send, void* recv, size_t count, wia_dtype_t dtype, wia_op_t op, int root,
+                        wia_communicator_t* comm, wia_request_t** request) {
   Call call = make(Collective::reduce, send, recv, count, dtype);
   call.op = to_op(op);
   call.root = root;
   return run(call, comm, request);
 }
 
-wia_status_t wia_gather(const void* send, void* recv, size_t count, wia_dtype_t dtype, int root, wia_communicator_t* comm,
-                        wia_request_t** request) {
+wia_status_t wia_gather(const void* send, void* recv, size_t count, wia_dtype_t dtype, int root,
+                        wia_communicator_t* comm, wia_request_t** request) {
   Call call = make(Collective::gather, send, recv, count, dtype);
   call.root = root;
   return run(call, comm, request);
 }
 
-wia_status_t wia_gather_v(const void* send, void* recv, const size_t* counts, const size_t* offsets, wia_dtype_t dtype, int root,
-                          wia_communicator_t* comm, wia_request_t** request) {
+wia_status_t wia_gather_v(const void* send, void* recv, const size_t* counts, const size_t* offsets,
+                          wia_dtype_t dtype, int root, wia_communicator_t* comm, wia_request_t** request) {
   if (!counts) return missing_counts();
   Call call = make(Collective::gather, send, recv, 0, dtype);
   call.root = root;
@@ -126,15 +136,15 @@ wia_status_t wia_gather_v(const void* send, void* recv, const size_t* counts, co
   return run(call, comm, request);
 }
 
-wia_status_t wia_scatter(const void* send, void* recv, size_t count, wia_dtype_t dtype, int root, wia_communicator_t* comm,
-                         wia_request_t** request) {
+wia_status_t wia_scatter(const void* send, void* recv, size_t count, wia_dtype_t dtype, int root,
+                         wia_communicator_t* comm, wia_request_t** request) {
   Call call = make(Collective::scatter, send, recv, count, dtype);
   call.root = root;
   return run(call, comm, request);
 }
 
-wia_status_t wia_scatter_v(const void* send, void* recv, const size_t* counts, const size_t* offsets, wia_dtype_t dtype, int root,
-                           wia_communicator_t* comm, wia_request_t** request) {
+wia_status_t wia_scatter_v(const void* send, void* recv, const size_t* counts, const size_t* offsets,
+                           wia_dtype_t dtype, int root, wia_communicator_t* comm, wia_request_t** request) {
   if (!counts) return missing_counts();
   Call call = make(Collective::scatter, send, recv, 0, dtype);
   call.root = root;
@@ -143,12 +153,14 @@ wia_status_t wia_scatter_v(const void* send, void* recv, const size_t* counts, c
   return run(call, comm, request);
 }
 
-wia_status_t wia_all_to_all(const void* send, void* recv, size_t count, wia_dtype_t dtype, wia_communicator_t* comm, wia_request_t** request) {
+wia_status_t wia_all_to_all(const void* send, void* recv, size_t count, wia_dtype_t dtype,
+                            wia_communicator_t* comm, wia_request_t** request) {
   return run(make(Collective::all_to_all, send, recv, count, dtype), comm, request);
 }
 
-wia_status_t wia_all_to_all_v(const void* send, const size_t* send_counts, const size_t* send_offsets, void* recv, const size_t* recv_counts,
-                              const size_t* recv_offsets, wia_dtype_t dtype, wia_communicator_t* comm, wia_request_t** request) {
+wia_status_t wia_all_to_all_v(const void* send, const size_t* send_counts, const size_t* send_offsets,
+                              void* recv, const size_t* recv_counts, const size_t* recv_offsets,
+                              wia_dtype_t dtype, wia_communicator_t* comm, wia_request_t** request) {
   if (!send_counts || !recv_counts) return missing_counts();
   Call call = make(Collective::all_to_all, send, recv, 0, dtype);
   call.counts = send_counts;
@@ -164,23 +176,28 @@ wia_status_t wia_barrier_async(wia_communicator_t* comm, wia_request_t** request
 
 wia_status_t wia_barrier(wia_communicator_t* comm) { return wia_barrier_async(comm, nullptr); }
 
-wia_status_t wia_send(const void* buffer, size_t count, wia_dtype_t dtype, int to, int tag, wia_communicator_t* comm, wia_request_t** request) {
+wia_status_t wia_send(const void* buffer, size_t count, wia_dtype_t dtype, int to, int tag,
+                      wia_communicator_t* comm, wia_request_t** request) {
   return move(true, const_cast<void*>(buffer), count, dtype, to, tag, comm, request);
 }
 
-wia_status_t wia_recv(void* buffer, size_t count, wia_dtype_t dtype, int from, int tag, wia_communicator_t* comm, wia_request_t** request) {
+wia_status_t wia_recv(void* buffer, size_t count, wia_dtype_t dtype, int from, int tag,
+                      wia_communicator_t* comm, wia_request_t** request) {
   return move(false, buffer, count, dtype, from, tag, comm, request);
 }
 
-wia_status_t wia_sendrecv(const void* send, size_t send_count, int to, void* recv, size_t recv_count, int from, wia_dtype_t dtype, int tag,
-                          wia_communicator_t* comm) {
+wia_status_t wia_sendrecv(const void* send, size_t send_count, int to, void* recv, size_t recv_count,
+                          int from, wia_dtype_t dtype, int tag, wia_communicator_t* comm) {
   Communicator* c = resolve(comm);
   if (!c) return wia_last_error();
   const size_t element = wia_dtype_size(dtype);
-  if (element == 0) return report(Status::error(Code::invalid_argument, "dtype is {}; legal are 0 to {}", static_cast<int>(dtype), kNumDTypes - 1));
+  if (element == 0)
+    return report(Status::error(Code::invalid_argument, "dtype is {}; legal are 0 to {}",
+                                static_cast<int>(dtype), kNumDTypes - 1));
   if (send_count > SIZE_MAX / 2 / element || recv_count > SIZE_MAX / 2 / element)
-    return report(Status::error(Code::invalid_argument, "send_count is {}, recv_count is {}; legal are 0 to {}", send_count, recv_count,
-                                SIZE_MAX / 2 / element));
+    return report(Status::error(Code::invalid_argument,
+                                "send_count is {}, recv_count is {}; legal are 0 to {}", send_count,
+                                recv_count, SIZE_MAX / 2 / element));
   return report(c->exchange(send, send_count * element, to, recv, recv_count * element, from, tag));
 }
 
@@ -190,7 +207,8 @@ wia_status_t wia_request_wait(wia_request_t* request, int64_t timeout_ms) {
 }
 
 wia_status_t wia_request_test(wia_request_t* request, bool* done) {
-  if (!request || !done) return report(Status::error(Code::invalid_argument, "{} is NULL", request ? "done" : "request"));
+  if (!request || !done)
+    return report(Status::error(Code::invalid_argument, "{} is NULL", request ? "done" : "request"));
   Status status = Communicator::test(from_handle(request));
   *done = status.code() != Code::in_progress;
   return *done ? report(std::move(status)) : WIA_SUCCESS;

@@ -43,17 +43,21 @@ wia_status_t wia_communicator_duplicate(wia_communicator_t* comm, wia_communicat
   return give(c->create_sub(everyone), out);
 }
 
-wia_status_t wia_communicator_create(wia_communicator_t* comm, const int* ranks, int num_ranks, wia_communicator_t** out) {
+wia_status_t wia_communicator_create(wia_communicator_t* comm, const int* ranks, int num_ranks,
+                                     wia_communicator_t** out) {
   Communicator* c = resolve(comm);
   if (!c) return wia_last_error();
   if (!out) return report(Status(Code::invalid_argument, "out is NULL"));
   if (num_ranks < 1 || num_ranks > c->size())
-    return report(Status::error(Code::invalid_argument, "num_ranks is {}; legal are 1 to {}", num_ranks, c->size()));
-  if (!ranks) return report(Status::error(Code::invalid_argument, "ranks is NULL with num_ranks {}", num_ranks));
+    return report(
+        Status::error(Code::invalid_argument, "num_ranks is {}; legal are 1 to {}", num_ranks, c->size()));
+  if (!ranks)
+    return report(Status::error(Code::invalid_argument, "ranks is NULL with num_ranks {}", num_ranks));
   return give(c->create_sub(std::vector<int>(ranks, ranks + num_ranks)), out);
 }
 
-wia_communicator_t* wia_create_sub_communicator(wia_communicator_t* world, const int* selected_ranks, int num_selected) {
+wia_communicator_t* wia_create_sub_communicator(wia_communicator_t* world, const int* selected_ranks,
+                                                int num_selected) {
   wia_communicator_t* out = nullptr;
   return wia_communicator_create(world, selected_ranks, num_selected, &out) == WIA_SUCCESS ? out : nullptr;
 }
@@ -86,12 +90,16 @@ wia_status_t wia_communicator_set_deterministic(wia_communicator_t* comm, bool o
   return WIA_SUCCESS;
 }
 
-wia_status_t wia_communicator_set_algorithm(wia_communicator_t* comm, const char* collective, const char* algorithm) {
+wia_status_t wia_communicator_set_algorithm(wia_communicator_t* comm, const char* collective,
+                                            const char* algorithm) {
   Communicator* c = resolve(comm);
   if (!c) return wia_last_error();
   const auto which = collective ? parse_collective(collective) : std::nullopt;
-  if (!which) return report(Status::error(Code::invalid_argument, "collective is {}; legal are all_reduce, all_gather, reduce_scatter, broadcast, reduce, gather, scatter, all_to_all, barrier",
-                                          collective ? collective : "NULL"));
+  if (!which)
+    return report(Status::error(Code::invalid_argument,
+                                "collective is {}; legal are all_reduce, all_gather, reduce_scatter, "
+                                "broadcast, reduce, gather, scatter, all_to_all, barrier",
+                                collective ? collective : "NULL"));
   return report(c->set_algorithm(*which, algorithm ? algorithm : "auto"));
 }
 

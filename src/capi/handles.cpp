@@ -36,7 +36,8 @@ Communicator* resolve(const wia_communicator_t* handle) {
 
 wia_communicator_t* publish(std::shared_ptr<Communicator> communicator) {
   auto handle = std::make_unique<Handle>();
-  handle->shown = {communicator->size(), communicator->members().data(), communicator->rank(), nullptr, communicator.get()};
+  handle->shown = {communicator->size(), communicator->members().data(), communicator->rank(), nullptr,
+                   communicator.get()};
   handle->communicator = std::move(communicator);
   std::lock_guard lock(mutex_);
   handles().push_back(std::move(handle));

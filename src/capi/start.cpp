@@ -47,7 +47,8 @@ Result<wia_communicator_t*> init() {
   if (!launch) return launch.take_status();
   log::set_prefix("rank " + std::to_string(launch->rank));
   const Deadline deadline = Deadline::after_ms(config->init_timeout_ms);
-  return start(World::join(*launch, "generation" + std::to_string(generation_++) + "/", *config, deadline), "world");
+  return start(World::join(*launch, "generation" + std::to_string(generation_++) + "/", *config, deadline),
+               "world");
 }
 
 // "wia1 HOST PORT SECRET"
@@ -97,7 +98,8 @@ wia_status_t wia_get_unique_id(wia_unique_id_t* id) {
   if (!id) return report(Status(Code::invalid_argument, "id is NULL"));
   if (in_forked_child()) return report(forked_status());
   unsigned char random[16];
-  if (getrandom(random, sizeof random, 0) != sizeof random) return report(Status(Code::system, "no random numbers from the system"));
+  if (getrandom(random, sizeof random, 0) != sizeof random)
+    return report(Status(Code::system, "no random numbers from the system"));
   std::string secret;
   for (const unsigned char byte : random) secret += fmt::format("{:02x}", byte);
   auto server = StoreServer::start("127.0.0.1", 0, JobIdentity{"unique-id", secret, 0});
@@ -112,9 +114,11 @@ wia_status_t wia_get_unique_id(wia_unique_id_t* id) {
 wia_status_t wia_init_rank(wia_communicator_t** world, int num_ranks, const wia_unique_id_t* id, int rank) {
   if (!world) return report(Status(Code::invalid_argument, "world is NULL"));
   if (!id) return report(Status(Code::invalid_argument, "id is NULL"));
-  if (num_ranks < 1) return report(Status::error(Code::invalid_argument, "num_ranks is {}; legal are 1 and above", num_ranks));
+  if (num_ranks < 1)
+    return report(Status::error(Code::invalid_argument, "num_ranks is {}; legal are 1 and above", num_ranks));
   if (rank < 0 || rank >= num_ranks)
-    return report(Status::error(Code::invalid_argument, "rank is {}; legal are 0 to {}", rank, num_ranks - 1));
+    return report(
+        Status::error(Code::invalid_argument, "rank is {}; legal are 0 to {}", rank, num_ranks - 1));
   if (in_forked_child()) return report(forked_status());
   char text[sizeof id->bytes + 1] = {}, host[64], secret[33];
   std::memcpy(text, id->bytes, sizeof id->bytes);

@@ -25,27 +25,30 @@ using namespace bench;
 // Rows on the way: to stdout, or to stderr where stdout belongs to JSON.
 class Report {
  public:
-  Report(const Options& options, bool shown) : options_(options), out_(options.json == "-" ? stderr : stdout), shown_(shown) {}
+  Report(const Options& options, bool shown)
+      : options_(options), out_(options.json == "-" ? stderr : stdout), shown_(shown) {}
 
   void title(int ranks) const {
     if (!shown_) return;
     fmt::print(out_, "{} ranks, {} buffers, {}\n", ranks, options_.wia_memory ? "wia_alloc" : "ordinary",
                options_.in_place ? "in place" : "out of place");
-    fmt::print(out_, "{:>14} {:>12} {:>10} {:>9} {:>5} {:>4} {:>20} {:>11} {:>11} {:>9} {:>9} {:>7}\n", "collective", "bytes", "count", "type",
-               "op", "root", "algorithm", "median us", "p99 us", "algbw", "busbw", "#wrong");
+    fmt::print(out_, "{:>14} {:>12} {:>10} {:>9} {:>5} {:>4} {:>20} {:>11} {:>11} {:>9} {:>9} {:>7}\n",
+               "collective", "bytes", "count", "type", "op", "root", "algorithm", "median us", "p99 us",
+               "algbw", "busbw", "#wrong");
   }
   void add(const Line& line) {
     if (!shown_) return;
     const Shape& s = line.shape;
     const std::string root = rooted(s.kind) ? std::to_string(s.root) : "-";
-    fmt::print(out_, "{:>14} {:>12} {:>10} {:>9} {:>5} {:>4} {:>20} ", bench::name_of(s.kind), line.bytes, s.count, wia::name_of(s.dtype),
-               combines(s.kind) ? wia::name_of(s.op) : "-", root, line.algorithm);
+    fmt::print(out_, "{:>14} {:>12} {:>10} {:>9} {:>5} {:>4} {:>20} ", bench::name_of(s.kind), line.bytes,
+               s.count, wia::name_of(s.dtype), combines(s.kind) ? wia::name_of(s.op) : "-", root,
+               line.algorithm);
     if (!line.skipped.empty()) {
       fmt::print(out_, "not measured: {}\n", line.skipped);
       return;
     }
-    fmt::print(out_, "{:>11.2f} {:>11.2f} {:>9.3f} {:>9.3f} {:>7}\n", line.median_us, line.p99_us, line.algorithm_bandwidth, line.bus_bandwidth,
-               line.checked ? std::to_string(line.wrong) : "-");
+    fmt::print(out_, "{:>11.2f} {:>11.2f} {:>9.3f} {:>9.3f} {:>7}\n", line.median_us, line.p99_us,
+               line.algorithm_bandwidth, line.bus_bandwidth, line.checked ? std::to_string(line.wrong) : "-");
     std::fflush(out_);
     results_.push_back({{"collective", bench::name_of(s.kind)},
                         {"algorithm", line.algorithm},
@@ -65,14 +68,16 @@ class Report {
   }
   void finish(int ranks) const {
     if (!shown_ || options_.json.empty()) return;
-    const Json conditions = {{"host", host_name()},
-                             {"cpu", cpu_model()},
-                             {"allowed_cpus", allowed_cpus()},
-                             {"ranks", ranks},
-                             {"nodes", 1},
-                             {"transport", "shm"},
-                             {"version", wia_version()},
-                             {"timing", "per call, from the first rank's start to the last rank's end; barrier before it not counted"}};
+    const Json conditions = {
+        {"host", host_name()},
+        {"cpu", cpu_model()},
+        {"allowed_cpus", allowed_cpus()},
+        {"ranks", ranks},
+        {"nodes", 1},
+        {"transport", "shm"},
+        {"version", wia_version()},
+        {"timing",
+         "per call, from the first rank's start to the last rank's end; barrier before it not counted"}};
     write_json({{"schema", "wia.bench/1"}, {"conditions", conditions}, {"results", results_}}, options_.json);
   }
 
@@ -94,8 +99,9 @@ std::vector<std::string> algorithms_for(const Options& options, Kind kind) {
 // Elements a call takes for so many bytes, and the bytes that these are.
 void set_count(Line* line, uint64_t bytes) {
   Shape& s = line->shape;
-  const bool blocks = s.kind && (*s.kind == Collective::all_gather || *s.kind == Collective::gather || *s.kind == Collective::reduce_scatter ||
-                                 *s.kind == Collective::scatter || *s.kind == Collective::all_to_all);
+  const bool blocks = s.kind && (*s.kind == Collective::all_gather || *s.kind == Collective::gather ||
+                                 *s.kind == Collective::reduce_scatter || *s.kind == Collective::scatter ||
+                                 *s.kind == Collective::all_to_all);
   const size_t per = size_of(s.dtype) * (blocks ? static_cast<size_t>(s.ranks) : 1);
   s.count = s.kind == Collective::barrier ? 0 : bytes / per;
   if (bytes > 0 && s.count == 0 && s.kind != Collective::barrier) s.count = 1;
@@ -106,8 +112,10 @@ void check_memory(const Options& options, int ranks) {
   const uint64_t largest = *std::max_element(options.sizes.begin(), options.sizes.end());
   const auto available = memory().available;
   if (available && largest > *available / 2 / static_cast<uint64_t>(ranks))
-    throw CLI::ValidationError(options.size_flag, fmt::format("{} bytes twice on each of {} ranks are more than the {} bytes of memory that are free",
-                                                              largest, ranks, *available));
+    throw CLI::ValidationError(
+        options.size_flag,
+        fmt::format("{} bytes twice on each of {} ranks are more than the {} bytes of memory that are free",
+                    largest, ranks, *available));
 }
 
 size_t measure_all(const Options& options, wia_communicator_t* comm, Report& report) {
@@ -123,7 +131,8 @@ size_t measure_all(const Options& options, wia_communicator_t* comm, Report& rep
     const bool barrier = kind == Collective::barrier;
     for (const std::string& algorithm : algorithms_for(options, kind)) {
       line.algorithm = algorithm;
-      if (kind && wia_communicator_set_algorithm(comm, bench::name_of(kind).c_str(), algorithm.c_str()) != WIA_SUCCESS) {
+      if (kind && wia_communicator_set_algorithm(comm, bench::name_of(kind).c_str(), algorithm.c_str()) !=
+                      WIA_SUCCESS) {
         line.skipped = wia_last_error_message();
         report.add(line);
         continue;
@@ -156,8 +165,12 @@ int join(const Options& options) {
   wia_communicator_t* world = nullptr;
   if (wia_init(&world) != WIA_SUCCESS) throw std::runtime_error(wia_last_error_message());
   const int ranks = wia_size(world);
-  if (options.ranks > 0 && options.ranks != ranks) throw CLI::ValidationError("--ranks", fmt::format("{}, but the launcher started {} ranks", options.ranks, ranks));
-  if (options.root >= ranks) throw CLI::ValidationError("--root", fmt::format("{} is not a rank from 0 to {}", options.root, ranks - 1));
+  if (options.ranks > 0 && options.ranks != ranks)
+    throw CLI::ValidationError("--ranks",
+                               fmt::format("{}, but the launcher started {} ranks", options.ranks, ranks));
+  if (options.root >= ranks)
+    throw CLI::ValidationError("--root",
+                               fmt::format("{} is not a rank from 0 to {}", options.root, ranks - 1));
   Report report(options, wia_rank(world) == 0);
   report.title(ranks);
   const size_t wrong = measure_all(options, world, report);
@@ -171,7 +184,8 @@ int start(const Options& options, const std::vector<std::string>& arguments) {
   LaunchOptions launch_options;
   launch_options.ranks = options.ranks > 0 ? options.ranks : 2;
   if (options.root >= launch_options.ranks)
-    throw CLI::ValidationError("--root", fmt::format("{} is not a rank from 0 to {}", options.root, launch_options.ranks - 1));
+    throw CLI::ValidationError(
+        "--root", fmt::format("{} is not a rank from 0 to {}", options.root, launch_options.ranks - 1));
   check_memory(options, launch_options.ranks);
   launch_options.bind_cores = launch_options.ranks <= static_cast<int>(allowed_cpus());
   launch_options.prefix = false;
@@ -185,7 +199,8 @@ int run(const OptionTexts& texts, const std::vector<std::string>& arguments) {
   const Options options = read(texts);
   for (const Kind kind : options.kinds)
     if (kind && options.algorithm != "auto" && options.algorithm != "all")
-      if (auto found = find_algorithm(*kind, options.algorithm); !found) throw CLI::ValidationError("--algorithm", found.status().text());
+      if (auto found = find_algorithm(*kind, options.algorithm); !found)
+        throw CLI::ValidationError("--algorithm", found.status().text());
   auto launch_found = detect_launch([](const char* name) { return environment(name); });
   if (!launch_found) throw std::runtime_error(launch_found.status().text());
   return launch_found->launcher == "none" ? start(options, arguments) : join(options);

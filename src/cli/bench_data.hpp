@@ -1,5 +1,5 @@
-// Data of `wia bench`: what every rank contributes, and what must come out. Computed in exact integers and doubles,
-// without the library's own arithmetic.
+// Data of `wia bench`: what every rank contributes, and what must come out. Computed in exact integers and
+// doubles, without the library's own arithmetic.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -21,12 +21,13 @@ size_t recv_count(const Shape& shape);
 bool combines(Kind kind);  // an op plays a part
 bool rooted(Kind kind);
 
-// Element i of a rank's contribution. Small integers that every dtype holds exactly; neighbours and ranks differ.
+// Element i of a rank's contribution. Small integers that every dtype holds exactly; neighbours and ranks
+// differ.
 double contribution(const Shape& shape, int rank, size_t i);
 // Fills `count` elements at `data` with this rank's contribution.
 void fill(const Shape& shape, void* data, size_t count);
-// Elements of this rank's result that are wrong. Floats that had to be rounded may differ by 2 units in the last place.
-// Of results above a million elements every 13th is looked at.
+// Elements of this rank's result that are wrong. Floats that had to be rounded may differ by 2 units in the
+// last place. Of results above a million elements every 13th is looked at.
 size_t count_wrong(const Shape& shape, const void* result);
 
 }  // namespace wia::cli::bench

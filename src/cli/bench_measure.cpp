@@ -27,7 +27,9 @@ class Buffer {
   Buffer(size_t bytes, bool wia_memory) : bytes_(bytes), wia_memory_(wia_memory) {
     const size_t all = bytes + 2 * kGuard;
     memory_ = static_cast<std::byte*>(wia_memory ? wia_alloc(all) : std::malloc(all));
-    if (!memory_) throw std::runtime_error(wia_memory ? wia_last_error_message() : fmt::format("no memory for {} bytes", all));
+    if (!memory_)
+      throw std::runtime_error(wia_memory ? wia_last_error_message()
+                                          : fmt::format("no memory for {} bytes", all));
     std::fill_n(memory_, kGuard, kGuardByte);
     std::fill_n(memory_ + kGuard + bytes, kGuard, kGuardByte);
   }
@@ -38,7 +40,8 @@ class Buffer {
   void poison() { std::memset(data(), 0xff, bytes_); }
   size_t damaged() const {
     size_t bad = 0;
-    for (size_t i = 0; i < kGuard; ++i) bad += (memory_[i] != kGuardByte) + (memory_[kGuard + bytes_ + i] != kGuardByte);
+    for (size_t i = 0; i < kGuard; ++i)
+      bad += (memory_[i] != kGuardByte) + (memory_[kGuard + bytes_ + i] != kGuardByte);
     return bad;
   }
 
@@ -62,8 +65,12 @@ class Call {
     recv_ = in_place ? first_.data() : second_.data();
     if (in_place && shape.kind) {
       const size_t own = static_cast<size_t>(shape.rank) * shape.count * element_;
-      if (*shape.kind == Collective::all_gather || (*shape.kind == Collective::gather && shape.rank == shape.root)) send_ += own;
-      if (*shape.kind == Collective::reduce_scatter || (*shape.kind == Collective::scatter && shape.rank == shape.root)) recv_ += own;
+      if (*shape.kind == Collective::all_gather ||
+          (*shape.kind == Collective::gather && shape.rank == shape.root))
+        send_ += own;
+      if (*shape.kind == Collective::reduce_scatter ||
+          (*shape.kind == Collective::scatter && shape.rank == shape.root))
+        recv_ += own;
     }
   }
 
@@ -80,19 +87,29 @@ class Call {
     const size_t n = shape_.count;
     const int root = shape_.root;
     if (!shape_.kind) {
-      const int next = (shape_.rank + 1) % shape_.ranks, previous = (shape_.rank + shape_.ranks - 1) % shape_.ranks;
+      const int next = (shape_.rank + 1) % shape_.ranks,
+                previous = (shape_.rank + shape_.ranks - 1) % shape_.ranks;
       return wia_sendrecv(send_, n, next, recv_, n, previous, dtype, 0, comm_);
     }
     switch (*shape_.kind) {
-      case Collective::all_reduce: return wia_all_reduce(send_, recv_, n, dtype, op, comm_, nullptr);
-      case Collective::all_gather: return wia_all_gather(send_, recv_, n, dtype, comm_, nullptr);
-      case Collective::reduce_scatter: return wia_reduce_scatter_block(send_, recv_, n, dtype, op, comm_, nullptr);
-      case Collective::broadcast: return wia_broadcast_buffer(recv_, n, dtype, root, comm_, nullptr);
-      case Collective::reduce: return wia_reduce(send_, recv_, n, dtype, op, root, comm_, nullptr);
-      case Collective::gather: return wia_gather(send_, recv_, n, dtype, root, comm_, nullptr);
-      case Collective::scatter: return wia_scatter(send_, recv_, n, dtype, root, comm_, nullptr);
-      case Collective::all_to_all: return wia_all_to_all(send_, recv_, n, dtype, comm_, nullptr);
-      case Collective::barrier: return wia_barrier(comm_);
+      case Collective::all_reduce:
+        return wia_all_reduce(send_, recv_, n, dtype, op, comm_, nullptr);
+      case Collective::all_gather:
+        return wia_all_gather(send_, recv_, n, dtype, comm_, nullptr);
+      case Collective::reduce_scatter:
+        return wia_reduce_scatter_block(send_, recv_, n, dtype, op, comm_, nullptr);
+      case Collective::broadcast:
+        return wia_broadcast_buffer(recv_, n, dtype, root, comm_, nullptr);
+      case Collective::reduce:
+        return wia_reduce(send_, recv_, n, dtype, op, root, comm_, nullptr);
+      case Collective::gather:
+        return wia_gather(send_, recv_, n, dtype, root, comm_, nullptr);
+      case Collective::scatter:
+        return wia_scatter(send_, recv_, n, dtype, root, comm_, nullptr);
+      case Collective::all_to_all:
+        return wia_all_to_all(send_, recv_, n, dtype, comm_, nullptr);
+      case Collective::barrier:
+        return wia_barrier(comm_);
     }
     return WIA_ERROR_INVALID_ARGUMENT;
   }
@@ -111,7 +128,8 @@ int choose_iterations(const Options& options, wia_communicator_t* comm, Call& ca
   const int64_t began = now_ns();
   for (int i = 0; i < kWarmUp; ++i) must(call.run());
   const double each = static_cast<double>(now_ns() - began) * 1e-9 / kWarmUp;
-  auto iterations = static_cast<int32_t>(std::clamp(kBudget / std::max(each, 1e-7), double{kLeast}, double{kMost}));
+  auto iterations =
+      static_cast<int32_t>(std::clamp(kBudget / std::max(each, 1e-7), double{kLeast}, double{kMost}));
   must(wia_broadcast_buffer(&iterations, 1, WIA_INT32, 0, comm, nullptr));
   return iterations;
 }
@@ -121,13 +139,16 @@ double bus_factor(Kind kind, int ranks) {
   if (!kind) return 1;
   const double n = ranks;
   switch (*kind) {
-    case Collective::all_reduce: return 2 * (n - 1) / n;
+    case Collective::all_reduce:
+      return 2 * (n - 1) / n;
     case Collective::all_gather:
     case Collective::reduce_scatter:
     case Collective::gather:
     case Collective::scatter:
-    case Collective::all_to_all: return (n - 1) / n;
-    default: return 1;
+    case Collective::all_to_all:
+      return (n - 1) / n;
+    default:
+      return 1;
   }
 }
 

@@ -1,7 +1,7 @@
 // Measures one line of `wia bench` on the ranks of a communicator.
 //
-// Timing as bench/compare does: before each call a barrier that is not counted, then from the first rank's start
-// to the last rank's end on CLOCK_MONOTONIC, which the processes of a host share.
+// Timing as bench/compare does: before each call a barrier that is not counted, then from the first rank's
+// start to the last rank's end on CLOCK_MONOTONIC, which the processes of a host share.
 #pragma once
 #include <string>
 

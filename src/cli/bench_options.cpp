@@ -67,8 +67,9 @@ std::vector<DType> read_dtypes(const std::string& text) {
     const auto dtype = parse_dtype(lower_case(item));
     if (dtype) dtypes.push_back(*dtype);
     if (!dtype && item != "all")
-      refuse("--dtype", fmt::format("\"{}\" is unknown; there are {}all; f32, bf16, i64 and the like for short",
-                                    item, names));
+      refuse("--dtype",
+             fmt::format("\"{}\" is unknown; there are {}all; f32, bf16, i64 and the like for short", item,
+                         names));
   }
   return dtypes;
 }
@@ -146,13 +147,16 @@ int read_number(const char* option, const std::string& text, int64_t least, int6
 std::string name_of(Kind kind) { return kind ? std::string(wia::name_of(*kind)) : "sendrecv"; }
 
 void declare(CLI::App& command, OptionTexts& texts) {
-  command.add_option("COLLECTIVE", texts.collectives, "all_reduce, ..., sendrecv, barrier; several: a,b; or all")
+  command
+      .add_option("COLLECTIVE", texts.collectives, "all_reduce, ..., sendrecv, barrier; several: a,b; or all")
       ->required();
-  command.add_option("-n,--ranks", texts.ranks, "Number of ranks to start here (2)")->check(CLI::Range(1, 4096));
+  command.add_option("-n,--ranks", texts.ranks, "Number of ranks to start here (2)")
+      ->check(CLI::Range(1, 4096));
   command.add_option("--sizes", texts.sizes, fmt::format("Bytes: {}", kDefaultSizes));
   command.add_option("--min", texts.min, "Sizes from this one (8) to --max, instead of --sizes");
   command.add_option("--max", texts.max, "The largest size");
-  command.add_option("--step", texts.step, "To the next size: a factor (x2, the default) or so many bytes (1M)");
+  command.add_option("--step", texts.step,
+                     "To the next size: a factor (x2, the default) or so many bytes (1M)");
   command.add_option("--dtype", texts.dtypes, "f32 (default), bf16, i64, ...; several: i32,f32; or all");
   command.add_option("--op", texts.ops, "sum (default), prod, min, max, avg, ...; several; or all");
   command.add_option("--root", texts.root, "Root of broadcast, reduce, gather, scatter (0)");
@@ -160,11 +164,14 @@ void declare(CLI::App& command, OptionTexts& texts) {
   command.add_flag("--in-place", texts.in_place, "Results replace inputs");
   command.add_option("--iterations", texts.iterations, "Timed calls of each line; else as many as fit 0.3 s");
   command.add_option("--memory", texts.memory, "Buffers: ordinary (default), or wia: from wia_alloc");
-  command.add_flag("--check", texts.check, "Compares every element on every rank; exit code 1 if any is wrong");
-  command.add_option("--json", texts.json, "Also as JSON to this file; -: to stdout, the table goes to stderr");
+  command.add_flag("--check", texts.check,
+                   "Compares every element on every rank; exit code 1 if any is wrong");
+  command.add_option("--json", texts.json,
+                     "Also as JSON to this file; -: to stdout, the table goes to stderr");
   command.footer(
       "Alone it starts the ranks itself; under wia run, mpirun, srun or torchrun each process is a rank.\n"
-      "Sizes are the buffer of a rank (all_reduce, broadcast, reduce), the whole output (all_gather, gather) or\n"
+      "Sizes are the buffer of a rank (all_reduce, broadcast, reduce), the whole output (all_gather, gather) "
+      "or\n"
       "the whole input (reduce_scatter, scatter, all_to_all). algbw = size / time; busbw as nccl-tests.");
 }
 

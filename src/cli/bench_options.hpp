@@ -1,5 +1,5 @@
-// The options of `wia bench`: as text, and read. What is wrong with one is thrown as CLI::ValidationError that
-// names it and its value.
+// The options of `wia bench`: as text, and read. What is wrong with one is thrown as CLI::ValidationError
+// that names it and its value.
 #pragma once
 #include <CLI/App.hpp>
 #include <cstdint>
@@ -17,8 +17,8 @@ using Kind = std::optional<Collective>;
 std::string name_of(Kind kind);
 
 struct OptionTexts {
-  std::string collectives, sizes, min, max, step, dtypes = "f32", ops = "sum", root = "0",
-                                                  algorithm = "auto", iterations, memory = "ordinary", json;
+  std::string collectives, sizes, min, max, step, dtypes = "f32", ops = "sum", root = "0", algorithm = "auto",
+                                                  iterations, memory = "ordinary", json;
   int ranks = 0;
   bool in_place = false, check = false;
 };
@@ -33,8 +33,8 @@ struct Options {
   int root = 0;
   std::string algorithm;
   bool in_place = false;
-  int iterations = 0;        // 0: as many as fit the time
-  bool wia_memory = false;   // buffers from wia_alloc
+  int iterations = 0;       // 0: as many as fit the time
+  bool wia_memory = false;  // buffers from wia_alloc
   bool check = false;
   std::string json;
 };

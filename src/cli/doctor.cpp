@@ -49,7 +49,8 @@ class Examination {
 void examine_shared_memory(Examination& e) {
   auto heap = ShmHeap::instance();
   if (!heap) {
-    e.finding(heap.status().text(), "libwia needs memfd_create and address space; see WIA_HEAP_SIZE and ulimit -v");
+    e.finding(heap.status().text(),
+              "libwia needs memfd_create and address space; see WIA_HEAP_SIZE and ulimit -v");
     return;
   }
   e.fact("shared heap", bytes_text(static_cast<double>(heap.value()->bytes())) + " of address space");
@@ -64,11 +65,15 @@ void examine_shared_memory(Examination& e) {
   if (child > 0) waitpid(child, &status, 0);
   const bool reachable = status == 0;
   e.fact("heaps of other ranks", reachable ? "can be opened through /proc/PID/fd" : "cannot be opened");
-  if (!reachable) e.finding("/proc/PID/fd of another process cannot be opened", "mount /proc without hidepid and run all ranks as one user");
+  if (!reachable)
+    e.finding("/proc/PID/fd of another process cannot be opened",
+              "mount /proc without hidepid and run all ranks as one user");
   for (const int ranks : {2, 8}) {
     const ShmOptions options;
-    const shm::BlockLayout layout(static_cast<size_t>(ranks), options.staging_bytes, options.packet_staging_bytes);
-    e.fact(fmt::format("communicator of {}", ranks), bytes_text(static_cast<double>(layout.bytes) * ranks) + " of shared memory at most");
+    const shm::BlockLayout layout(static_cast<size_t>(ranks), options.staging_bytes,
+                                  options.packet_staging_bytes);
+    e.fact(fmt::format("communicator of {}", ranks),
+           bytes_text(static_cast<double>(layout.bytes) * ranks) + " of shared memory at most");
   }
 }
 
@@ -79,13 +84,18 @@ void examine_machine(Examination& e) {
   e.fact("allowed cpus", fmt::format("{} ({})", allowed_cpus(), ranges_text(affinity())));
   e.fact("largest cache", bytes_text(static_cast<double>(last_level_cache_bytes())));
   const Memory m = memory();
-  const auto text = [](const std::optional<uint64_t>& bytes) { return bytes ? bytes_text(static_cast<double>(*bytes)) : std::string("unknown"); };
-  e.fact("memory", fmt::format("{}, {} available, cgroup limit {}", text(m.total), text(m.available), m.cgroup_limit ? text(m.cgroup_limit) : "none"));
-  e.fact("huge pages, shared", first_line("/sys/kernel/mm/transparent_hugepage/shmem_enabled").value_or("unknown"));
+  const auto text = [](const std::optional<uint64_t>& bytes) {
+    return bytes ? bytes_text(static_cast<double>(*bytes)) : std::string("unknown");
+  };
+  e.fact("memory", fmt::format("{}, {} available, cgroup limit {}", text(m.total), text(m.available),
+                               m.cgroup_limit ? text(m.cgroup_limit) : "none"));
+  e.fact("huge pages, shared",
+         first_line("/sys/kernel/mm/transparent_hugepage/shmem_enabled").value_or("unknown"));
   rlimit files{};
   getrlimit(RLIMIT_NOFILE, &files);
   e.fact("open files", fmt::format("{} allowed", files.rlim_cur));
-  if (files.rlim_cur < 64) e.finding(fmt::format("only {} open files are allowed", files.rlim_cur), "raise it: ulimit -n 1024");
+  if (files.rlim_cur < 64)
+    e.finding(fmt::format("only {} open files are allowed", files.rlim_cur), "raise it: ulimit -n 1024");
 }
 
 void examine_configuration(Examination& e) {
@@ -93,7 +103,8 @@ void examine_configuration(Examination& e) {
   if (!config) {
     e.finding(config.status().text(), "correct or unset the variable");
   } else {
-    for (const Config::Item& item : config->items) e.fact(item.variable, fmt::format("{}  ({}; {})", item.value, item.origin, item.meaning));
+    for (const Config::Item& item : config->items)
+      e.fact(item.variable, fmt::format("{}  ({}; {})", item.value, item.origin, item.meaning));
   }
   auto launch = detect_launch([](const char* name) { return environment(name); });
   if (launch) {

@@ -11,16 +11,20 @@ namespace wia::cli {
 
 using Json = nlohmann::ordered_json;  // keys stay in the order in which they are set
 
-// To a file, or to stdout for "-". Throws std::runtime_error that names the file and says why it cannot be written.
+// To a file, or to stdout for "-". Throws std::runtime_error that names the file and says why it cannot be
+// written.
 inline void write_json(const Json& json, const std::string& file) {
   const std::string text = json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
   const bool to_stdout = file == "-";
   std::FILE* stream = to_stdout ? stdout : std::fopen(file.c_str(), "w");
   bool good = stream != nullptr;
-  if (good) good = std::fwrite(text.data(), 1, text.size(), stream) == text.size() && std::fflush(stream) == 0;
+  if (good)
+    good = std::fwrite(text.data(), 1, text.size(), stream) == text.size() && std::fflush(stream) == 0;
   const int error = errno;
   if (stream && !to_stdout) good &= std::fclose(stream) == 0;
-  if (!good) throw std::runtime_error("cannot write " + (to_stdout ? "to stdout" : file) + ": " + std::strerror(error));
+  if (!good)
+    throw std::runtime_error("cannot write " + (to_stdout ? "to stdout" : file) + ": " +
+                             std::strerror(error));
 }
 
 }  // namespace wia::cli

@@ -50,7 +50,7 @@ std::string cpu_model() { return cpuinfo({"model name", "CPU part", "cpu"}); }
 
 std::vector<std::string> vector_extensions() {
   static constexpr std::array<std::string_view, 16> kKnown = {
-      "ssse3",       "sse4_1",   "avx",         "avx2",    "fma",  "f16c", "avx512f", "avx512bw",
+      "ssse3",       "sse4_1",   "avx",         "avx2",     "fma",   "f16c", "avx512f", "avx512bw",
       "avx512_bf16", "avx_vnni", "avx512_fp16", "amx_bf16", "asimd", "sve",  "sve2",    "bf16"};
   std::istringstream flags(cpuinfo({"flags", "Features", "isa"}));
   std::vector<std::string> found;

@@ -45,7 +45,8 @@ Schedule build(const Algorithm& algorithm, const Options& options, int rank) {
 struct Totals {
   size_t lanes = 0, steps = 0, sends = 0, receives = 0, chunks_sent = 0, peers = 0;
 
-  explicit Totals(const Schedule& schedule) : lanes(static_cast<size_t>(schedule.lanes())), steps(schedule.num_steps()) {
+  explicit Totals(const Schedule& schedule)
+      : lanes(static_cast<size_t>(schedule.lanes())), steps(schedule.num_steps()) {
     std::set<int> met;
     for (int l = 0; l < schedule.lanes(); ++l) {
       for (const Step& step : schedule.lane(l)) {
@@ -70,15 +71,18 @@ void print_row(std::string_view name, const Totals& totals) {
 void print_all(const Algorithm& algorithm, const Options& options) {
   std::vector<Schedule> schedules;
   for (int r = 0; r < options.ranks; ++r) schedules.push_back(build(algorithm, options, r));
-  fmt::print("rounds: {}\nchunks: input {}, output {}\n", count_rounds(schedules), schedules[0].input_chunks(),
-             schedules[0].output_chunks());
-  fmt::print("{:<10} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8}\n", "rank", "lanes", "steps", "sends", "receives", "chunks", "peers");
+  fmt::print("rounds: {}\nchunks: input {}, output {}\n", count_rounds(schedules),
+             schedules[0].input_chunks(), schedules[0].output_chunks());
+  fmt::print("{:<10} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8}\n", "rank", "lanes", "steps", "sends", "receives",
+             "chunks", "peers");
   // Ranks that follow one another with the same numbers share a line.
   int lines = 0;
   for (int first = 0; first < options.ranks;) {
     const Totals totals(schedules[static_cast<size_t>(first)]);
     int last = first;
-    while (last + 1 < options.ranks && Totals(schedules[static_cast<size_t>(last + 1)]).fields() == totals.fields()) ++last;
+    while (last + 1 < options.ranks &&
+           Totals(schedules[static_cast<size_t>(last + 1)]).fields() == totals.fields())
+      ++last;
     if (++lines > kMostLines) {
       fmt::print("... ({} ranks more)\n", options.ranks - first);
       return;
@@ -91,14 +95,16 @@ void print_all(const Algorithm& algorithm, const Options& options) {
 void print_one(const Algorithm& algorithm, const Options& options) {
   const Schedule schedule = build(algorithm, options, *options.rank);
   const Totals totals(schedule);
-  fmt::print("rank {}: {} lanes, {} steps; chunks: input {}, output {}, scratch {}\n", *options.rank, totals.lanes, totals.steps,
-             schedule.input_chunks(), schedule.output_chunks(), schedule.scratch_chunks());
+  fmt::print("rank {}: {} lanes, {} steps; chunks: input {}, output {}, scratch {}\n", *options.rank,
+             totals.lanes, totals.steps, schedule.input_chunks(), schedule.output_chunks(),
+             schedule.scratch_chunks());
   fmt::print("{}", schedule.text());
 }
 
 int run(const Options& options) {
   const auto collective = parse_collective(options.collective);
-  if (!collective) throw CLI::ValidationError("COLLECTIVE", fmt::format("\"{}\" is no collective", options.collective));
+  if (!collective)
+    throw CLI::ValidationError("COLLECTIVE", fmt::format("\"{}\" is no collective", options.collective));
   const auto algorithm = find_algorithm(*collective, options.algorithm);
   if (!algorithm) throw CLI::ValidationError("--algorithm", algorithm.status().text());
   const auto check = [&](const char* name, int value, int low, int high) {
@@ -123,11 +129,14 @@ void add_plan(CLI::App& app, Invocation& invocation) {
   CLI::App* command = app.add_subcommand("plan", "Prints the steps of an algorithm");
   auto options = std::make_shared<Options>();
   command->add_option("COLLECTIVE", options->collective, "A collective")->required();
-  command->add_option("-n,--ranks", options->ranks, "Number of ranks")->required()->check(CLI::Range(1, kMostRanks));
+  command->add_option("-n,--ranks", options->ranks, "Number of ranks")
+      ->required()
+      ->check(CLI::Range(1, kMostRanks));
   command->add_option("--algorithm", options->algorithm, "An algorithm of it")->required();
   command->add_option("--rank", options->rank, "The steps of this rank; without: a summary of all ranks");
   command->add_option("--root", options->root, "The root, of collectives that have one (default 0)");
-  command->add_option("--nodes", options->nodes, "Nodes that the ranks are spread over, in order (default 1)");
+  command->add_option("--nodes", options->nodes,
+                      "Nodes that the ranks are spread over, in order (default 1)");
   command->add_flag("--in-place", options->in_place, "As for a call whose output is its input");
   command->callback([=, &invocation] { invocation.exit_code = run(*options); });
 }

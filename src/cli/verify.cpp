@@ -25,7 +25,8 @@ struct Options {
 std::vector<const Algorithm*> chosen(const Options& options) {
   const auto collective = parse_collective(options.collective);
   if (!collective && options.collective != "all")
-    throw CLI::ValidationError("COLLECTIVE", fmt::format("\"{}\" is no collective, nor all", options.collective));
+    throw CLI::ValidationError("COLLECTIVE",
+                               fmt::format("\"{}\" is no collective, nor all", options.collective));
   std::vector<const Algorithm*> algorithms;
   for (const Algorithm& algorithm : all_algorithms())
     if ((!collective || algorithm.collective == *collective) &&
@@ -38,24 +39,28 @@ std::vector<const Algorithm*> chosen(const Options& options) {
 }
 
 void show_progress(size_t done, size_t all, const Proof& proof) {
-  fmt::print(stderr, "\r\033[K{} of {}: {} {}", done, all, name_of(proof.algorithm->collective), proof.algorithm->name);
+  fmt::print(stderr, "\r\033[K{} of {}: {} {}", done, all, name_of(proof.algorithm->collective),
+             proof.algorithm->name);
   if (done == all) fmt::print(stderr, "\r\033[K");
   std::fflush(stderr);
 }
 
 void print(const std::vector<Proof>& proofs) {
-  fmt::print("{:<14} {:<22} {:<25} {:>7} {:>8} {:>7}\n", "collective", "algorithm", "ranks proven", "cases", "runs", "time s");
+  fmt::print("{:<14} {:<22} {:<25} {:>7} {:>8} {:>7}\n", "collective", "algorithm", "ranks proven", "cases",
+             "runs", "time s");
   for (const Proof& proof : proofs) {
     const std::string proven = proof.proven.empty() ? "none" : format_ranks(proof.proven);
-    fmt::print("{:<14} {:<22} {:<25} {:>7} {:>8} {:>7.2f}{}\n", name_of(proof.algorithm->collective), proof.algorithm->name,
-               proven, proof.cases, proof.runs, proof.seconds, proof.failure.empty() ? "" : "  FAILS");
-    if (!proof.unsupported.empty()) fmt::print("{:37} not offered for {} ranks\n", "", format_ranks(proof.unsupported));
+    fmt::print("{:<14} {:<22} {:<25} {:>7} {:>8} {:>7.2f}{}\n", name_of(proof.algorithm->collective),
+               proof.algorithm->name, proven, proof.cases, proof.runs, proof.seconds,
+               proof.failure.empty() ? "" : "  FAILS");
+    if (!proof.unsupported.empty())
+      fmt::print("{:37} not offered for {} ranks\n", "", format_ranks(proof.unsupported));
   }
   for (const Proof& proof : proofs) {
     if (proof.failure.empty()) continue;
     const std::string_view collective = name_of(proof.algorithm->collective);
-    fmt::print("\n{} {} fails with {}\nto repeat: wia verify {} --algorithm {} --ranks {}\n", collective, proof.algorithm->name,
-               proof.failure, collective, proof.algorithm->name, proof.failed_ranks);
+    fmt::print("\n{} {} fails with {}\nto repeat: wia verify {} --algorithm {} --ranks {}\n", collective,
+               proof.algorithm->name, proof.failure, collective, proof.algorithm->name, proof.failed_ranks);
   }
 }
 
@@ -85,14 +90,16 @@ int run(const Options& options) {
   const auto ranks = parse_ranks(options.ranks);
   if (!ranks)
     throw CLI::ValidationError(
-        "--ranks", fmt::format("\"{}\" is no list like 1-33,64 of numbers from 1 to {}", options.ranks, kMostRanks));
+        "--ranks",
+        fmt::format("\"{}\" is no list like 1-33,64 of numbers from 1 to {}", options.ranks, kMostRanks));
   VerifyOptions verify_options;
   verify_options.ranks = *ranks;
   verify_options.threads = std::max(1, static_cast<int>(allowed_cpus()));
   if (isatty(STDERR_FILENO)) verify_options.progress = show_progress;
   const std::vector<Proof> proofs = verify_all(algorithms, verify_options);
 
-  const bool good = std::all_of(proofs.begin(), proofs.end(), [](const Proof& proof) { return proof.failure.empty(); });
+  const bool good =
+      std::all_of(proofs.begin(), proofs.end(), [](const Proof& proof) { return proof.failure.empty(); });
   if (options.json != "-") print(proofs);
   if (!options.json.empty()) write_json(to_json(proofs, *ranks, good), options.json);
   return good ? 0 : 1;
@@ -108,7 +115,8 @@ void add_verify(CLI::App& app, Invocation& invocation) {
   command->add_option("--algorithm", options->algorithm, "An algorithm of it, or all (default)");
   command->add_option("--json", options->json, "Also writes the result to this file; -: only, to stdout");
   command->footer(
-      "Every rank's schedule is run by the engine, in this process, on numbers that show every wrong, missing or\n"
+      "Every rank's schedule is run by the engine, in this process, on numbers that show every wrong, "
+      "missing or\n"
       "doubled contribution; in many orders, with little room for messages, with and without copies.\n"
       "Exit code: 0 all proven, 1 something fails, 2 usage.");
   command->callback([=, &invocation] { invocation.exit_code = run(*options); });

@@ -25,8 +25,12 @@ size_t extent(const size_t* counts, const size_t* offsets, int ranks) {
   return end;
 }
 
-bool sends_all(Collective c) { return c == Collective::reduce_scatter || c == Collective::scatter || c == Collective::all_to_all; }
-bool receives_all(Collective c) { return c == Collective::all_gather || c == Collective::gather || c == Collective::all_to_all; }
+bool sends_all(Collective c) {
+  return c == Collective::reduce_scatter || c == Collective::scatter || c == Collective::all_to_all;
+}
+bool receives_all(Collective c) {
+  return c == Collective::all_gather || c == Collective::gather || c == Collective::all_to_all;
+}
 
 // Whether this rank's buffer of that name is used at all.
 bool uses_send(const Call& call, int rank) {
@@ -43,11 +47,13 @@ bool overlap(const std::byte* a, size_t a_bytes, const std::byte* b, size_t b_by
 }
 
 Status check_sizes(const Call& call, int ranks) {
-  const size_t most = std::numeric_limits<size_t>::max() / 2 / size_of(call.dtype) / static_cast<size_t>(ranks);
+  const size_t most =
+      std::numeric_limits<size_t>::max() / 2 / size_of(call.dtype) / static_cast<size_t>(ranks);
   const auto check_one = [&](const char* name, int index, size_t value) -> Status {
     if (value <= most) return {};
-    return Status::error(Code::invalid_argument, "{}{} is {} (as a signed number {}); legal are 0 to {}", name,
-                         index < 0 ? "" : fmt::format("[{}]", index), value, static_cast<int64_t>(value), most);
+    return Status::error(Code::invalid_argument, "{}{} is {} (as a signed number {}); legal are 0 to {}",
+                         name, index < 0 ? "" : fmt::format("[{}]", index), value,
+                         static_cast<int64_t>(value), most);
   };
   WIA_RETURN_IF_ERROR(check_one("count", -1, call.count));
   for (int r = 0; r < ranks; ++r) {
@@ -83,7 +89,8 @@ size_t call_bytes(const Call& call, int ranks) {
   const bool blocks = sends_all(call.collective) || receives_all(call.collective);
   // all_to_all_v: ranks do not know one another's counts, so the choice must not depend on them.
   if (call.recv_counts) return 0;
-  const size_t elements = call.counts ? sum(call.counts, ranks) : call.count * (blocks ? static_cast<size_t>(ranks) : 1);
+  const size_t elements =
+      call.counts ? sum(call.counts, ranks) : call.count * (blocks ? static_cast<size_t>(ranks) : 1);
   return elements * size_of(call.dtype);
 }
 
@@ -97,36 +104,50 @@ bool in_place(const Call& call, int rank, int ranks) {
     return base + begin * element;
   };
   switch (call.collective) {
-    case Collective::all_reduce: return send == recv;
-    case Collective::broadcast: return true;
-    case Collective::reduce: return rank == call.root && send == recv;
-    case Collective::all_gather: return send == block(recv);
-    case Collective::gather: return rank == call.root && send == block(recv);
-    case Collective::reduce_scatter: return recv == block(send);
-    case Collective::scatter: return rank == call.root && recv == block(send);
-    case Collective::all_to_all: return ranks > 0 && send == recv && !call.recv_counts;
-    case Collective::barrier: return false;
+    case Collective::all_reduce:
+      return send == recv;
+    case Collective::broadcast:
+      return true;
+    case Collective::reduce:
+      return rank == call.root && send == recv;
+    case Collective::all_gather:
+      return send == block(recv);
+    case Collective::gather:
+      return rank == call.root && send == block(recv);
+    case Collective::reduce_scatter:
+      return recv == block(send);
+    case Collective::scatter:
+      return rank == call.root && recv == block(send);
+    case Collective::all_to_all:
+      return ranks > 0 && send == recv && !call.recv_counts;
+    case Collective::barrier:
+      return false;
   }
   return false;
 }
 
 Status check(const Call& call, int rank, int ranks) {
   if (static_cast<int>(call.dtype) >= kNumDTypes)
-    return Status::error(Code::invalid_argument, "dtype is {}; legal are 0 to {}", static_cast<int>(call.dtype), kNumDTypes - 1);
+    return Status::error(Code::invalid_argument, "dtype is {}; legal are 0 to {}",
+                         static_cast<int>(call.dtype), kNumDTypes - 1);
   if (has_root(call.collective) && (call.root < 0 || call.root >= ranks))
     return Status::error(Code::invalid_argument, "root is {}; legal are 0 to {}", call.root, ranks - 1);
   WIA_RETURN_IF_ERROR(check_sizes(call, ranks));
   const size_t element = size_of(call.dtype);
-  const size_t send_bytes = send_elements(call, rank, ranks) * element, recv_bytes = recv_elements(call, rank, ranks) * element;
-  if (send_bytes > 0 && !call.send) return Status::error(Code::invalid_argument, "send is NULL with {} bytes to send", send_bytes);
+  const size_t send_bytes = send_elements(call, rank, ranks) * element,
+               recv_bytes = recv_elements(call, rank, ranks) * element;
+  if (send_bytes > 0 && !call.send)
+    return Status::error(Code::invalid_argument, "send is NULL with {} bytes to send", send_bytes);
   if (recv_bytes > 0 && !call.recv)
     return Status::error(Code::invalid_argument, "{} is NULL with {} bytes to receive",
                          call.collective == Collective::broadcast ? "buffer" : "recv", recv_bytes);
   const auto* send = static_cast<const std::byte*>(call.send);
   const auto* recv = static_cast<const std::byte*>(call.recv);
   if (!in_place(call, rank, ranks) && overlap(send, send_bytes, recv, recv_bytes))
-    return Status::error(Code::invalid_argument, "send [{}, +{}) and recv [{}, +{}) overlap in a way that is not one of {}'s in-place forms",
-                         call.send, send_bytes, call.recv, recv_bytes, name_of(call.collective));
+    return Status::error(
+        Code::invalid_argument,
+        "send [{}, +{}) and recv [{}, +{}) overlap in a way that is not one of {}'s in-place forms",
+        call.send, send_bytes, call.recv, recv_bytes, name_of(call.collective));
   return {};
 }
 
@@ -139,7 +160,8 @@ CallSignature sign(const Call& call, uint8_t algorithm, int ranks) {
   s.op = static_cast<uint8_t>(call.op);
   s.algorithm = algorithm;
   uint64_t hash = mix(0x5851f42d4c957f2d, s.count);
-  hash = mix(hash, uint64_t{static_cast<uint32_t>(s.root)} << 32 | uint64_t{s.collective} << 24 | uint64_t{s.dtype} << 16 | uint64_t{s.op} << 8 | algorithm);
+  hash = mix(hash, uint64_t{static_cast<uint32_t>(s.root)} << 32 | uint64_t{s.collective} << 24 |
+                       uint64_t{s.dtype} << 16 | uint64_t{s.op} << 8 | algorithm);
   if (call.counts && !call.recv_counts)
     for (int r = 0; r < ranks; ++r) hash = mix(hash, call.counts[r]);
   s.content = static_cast<uint32_t>(hash >> 32);
@@ -158,7 +180,8 @@ std::string describe(const CallSignature& s) {
   text += fmt::format(" of {} {}", s.count, name_of(static_cast<DType>(s.dtype)));
   if (reduces(collective)) text += fmt::format(", {}", name_of(static_cast<Op>(s.op)));
   if (has_root(collective)) text += fmt::format(", root {}", s.root);
-  if (s.algorithm < all_algorithms().size()) text += fmt::format(", algorithm {}", all_algorithms()[s.algorithm].name);
+  if (s.algorithm < all_algorithms().size())
+    text += fmt::format(", algorithm {}", all_algorithms()[s.algorithm].name);
   return text;
 }
 

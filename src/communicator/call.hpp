@@ -14,16 +14,16 @@ namespace wia {
 struct Call {
   Collective collective = Collective::barrier;
   const void* send = nullptr;
-  void* recv = nullptr;   // broadcast: the buffer
-  size_t count = 0;       // elements; see wia.h for each collective. With counts: unused
+  void* recv = nullptr;  // broadcast: the buffer
+  size_t count = 0;      // elements; see wia.h for each collective. With counts: unused
   DType dtype = DType::uint8;
   Op op = Op::sum;
   int root = 0;
-  double factor = 1.0;    // Op::premul_sum
+  double factor = 1.0;  // Op::premul_sum
   // The v-variants: one entry a rank. Offsets null: one behind the other.
   const size_t* counts = nullptr;
   const size_t* offsets = nullptr;
-  const size_t* recv_counts = nullptr;   // all_to_all_v: counts and offsets are those sent
+  const size_t* recv_counts = nullptr;  // all_to_all_v: counts and offsets are those sent
   const size_t* recv_offsets = nullptr;
 };
 

@@ -13,14 +13,20 @@
 namespace wia {
 
 Communicator::Communicator(std::shared_ptr<World> world, std::vector<int> members, int rank, std::string name)
-    : world_(std::move(world)), members_(std::move(members)), rank_(rank), name_(std::move(name)), timeout_ms_(world_->config().timeout_ms) {
+    : world_(std::move(world)),
+      members_(std::move(members)),
+      rank_(rank),
+      name_(std::move(name)),
+      timeout_ms_(world_->config().timeout_ms) {
   deterministic_ = world_->config().deterministic;
   std::map<int, int> numbers;  // node of the world -> node of this communicator
-  for (const int member : members_) node_.push_back(numbers.emplace(world_->node(member), static_cast<int>(numbers.size())).first->second);
+  for (const int member : members_)
+    node_.push_back(numbers.emplace(world_->node(member), static_cast<int>(numbers.size())).first->second);
   if (numbers.size() <= 1) node_.clear();
 }
 
-Result<std::shared_ptr<Communicator>> Communicator::create(std::shared_ptr<World> world, std::vector<int> members, int rank,
+Result<std::shared_ptr<Communicator>> Communicator::create(std::shared_ptr<World> world,
+                                                           std::vector<int> members, int rank,
                                                            const std::string& name) {
   std::shared_ptr<Communicator> made(new Communicator(std::move(world), std::move(members), rank, name));
   WIA_RETURN_IF_ERROR(made->set_algorithms(made->world_->config().algorithms));
@@ -28,9 +34,11 @@ Result<std::shared_ptr<Communicator>> Communicator::create(std::shared_ptr<World
   if (const size_t bytes = made->world_->config().staging_bytes) options.staging_bytes = bytes;
   auto block = ShmBlock::make(made->size(), options);
   if (!block) return block.take_status();
-  const Deadline deadline = Deadline::after_ms(made->timeout_ms_).earlier(Deadline::after_ms(made->world_->config().init_timeout_ms));
-  auto offsets = made->world_->exchange("block/" + name, made->members_, rank, std::to_string(block->offset()),
-                                        "for the communicator " + name, deadline);
+  const Deadline deadline = Deadline::after_ms(made->timeout_ms_)
+                                .earlier(Deadline::after_ms(made->world_->config().init_timeout_ms));
+  auto offsets =
+      made->world_->exchange("block/" + name, made->members_, rank, std::to_string(block->offset()),
+                             "for the communicator " + name, deadline);
   if (!offsets) return offsets.take_status();
   std::vector<std::shared_ptr<PeerHeap>> heaps;
   std::vector<uint64_t> places;
@@ -50,15 +58,18 @@ Communicator::~Communicator() { destroy(); }
 
 Result<std::shared_ptr<Communicator>> Communicator::create_sub(const std::vector<int>& ranks) {
   WIA_RETURN_IF_ERROR(status());
-  if (ranks.empty()) return Status(Code::invalid_argument, "ranks is empty; a communicator needs at least one rank");
+  if (ranks.empty())
+    return Status(Code::invalid_argument, "ranks is empty; a communicator needs at least one rank");
   std::set<int> seen;
   for (const int r : ranks) {
-    if (r < 0 || r >= size()) return Status::error(Code::invalid_argument, "ranks holds {}; legal are 0 to {}", r, size() - 1);
+    if (r < 0 || r >= size())
+      return Status::error(Code::invalid_argument, "ranks holds {}; legal are 0 to {}", r, size() - 1);
     if (!seen.insert(r).second) return Status::error(Code::invalid_argument, "ranks holds {} twice", r);
   }
   const auto mine = std::find(ranks.begin(), ranks.end(), rank_);
   if (mine == ranks.end())
-    return Status::error(Code::invalid_argument, "rank {} is not in ranks ({}); only members call this", rank_, fmt::join(ranks, ", "));
+    return Status::error(Code::invalid_argument, "rank {} is not in ranks ({}); only members call this",
+                         rank_, fmt::join(ranks, ", "));
   std::vector<int> members;
   for (const int r : ranks) members.push_back(members_[static_cast<size_t>(r)]);
   int number;
@@ -78,14 +89,16 @@ Result<std::shared_ptr<Communicator>> Communicator::split(int color, int key) {
     std::lock_guard lock(naming_);
     number = split_counter_++;
   }
-  auto answers = world_->exchange(fmt::format("split/{}/{}", name_, number), members_, rank_, fmt::format("{} {}", color, key),
-                                  "for the split of " + name_, Deadline::after_ms(timeout_ms_));
+  auto answers = world_->exchange(fmt::format("split/{}/{}", name_, number), members_, rank_,
+                                  fmt::format("{} {}", color, key), "for the split of " + name_,
+                                  Deadline::after_ms(timeout_ms_));
   if (!answers) return answers.take_status();
   if (color < 0) return std::shared_ptr<Communicator>();
   std::vector<std::pair<int, int>> order;  // key, rank
   for (int r = 0; r < size(); ++r) {
     int its_color = -1, its_key = 0;
-    if (std::sscanf(answers.value()[static_cast<size_t>(r)].c_str(), "%d %d", &its_color, &its_key) == 2 && its_color == color)
+    if (std::sscanf(answers.value()[static_cast<size_t>(r)].c_str(), "%d %d", &its_color, &its_key) == 2 &&
+        its_color == color)
       order.emplace_back(its_key, r);
   }
   std::sort(order.begin(), order.end());
@@ -97,7 +110,8 @@ Result<std::shared_ptr<Communicator>> Communicator::split(int color, int key) {
 // --- State ------------------------------------------------------------------------------------
 
 Status Communicator::set_timeout(int64_t milliseconds) {
-  if (milliseconds == 0) return Status(Code::invalid_argument, "timeout is 0 ms; legal are 1 and more, or negative for no limit");
+  if (milliseconds == 0)
+    return Status(Code::invalid_argument, "timeout is 0 ms; legal are 1 and more, or negative for no limit");
   timeout_ms_ = milliseconds;
   return {};
 }
@@ -129,7 +143,8 @@ Status Communicator::set_algorithms(const std::string& list) {
     const size_t equals = item.find('=');
     const auto collective = parse_collective(item.substr(0, equals));
     if (equals == std::string::npos || !collective)
-      return Status::error(Code::invalid_argument, "WIA_ALGORITHM holds '{}'; wanted is COLLECTIVE=ALGORITHM", item);
+      return Status::error(Code::invalid_argument, "WIA_ALGORITHM holds '{}'; wanted is COLLECTIVE=ALGORITHM",
+                           item);
     WIA_RETURN_IF_ERROR(set_algorithm(*collective, item.substr(equals + 1)));
     begin = end + 1;
   }

@@ -1,14 +1,17 @@
 // A group of ranks and the calls on it.
 //
-// Calls of one communicator are executed one after the other, in the order in which they arrive; transfers between two
-// ranks run beside them. Whoever waits drives: a blocking call runs its schedule in the caller, a waiter
-// drives what it waits for, and what nobody waits for is driven by the progress thread.
+// Calls of one communicator are executed one after the other, in the order in which they arrive; transfers
+// between two ranks run beside them. Whoever waits drives: a blocking call runs its schedule in the caller, a
+// waiter drives what it waits for, and what nobody waits for is driven by the progress thread.
 //
 // Failure contract:
 //   1. An error in an argument is found before anything is sent; the communicator stays as it was.
-//   2. Everything else that fails (a peer lost, a timeout, different calls, abort) ends the communicator: all that is
-//      under way ends with the reason, here and on the other members, and later calls return it. The first reason wins.
-//   3. Every wait looks at its deadline and for trouble about every millisecond while it polls, and at least every 20 ms
+//   2. Everything else that fails (a peer lost, a timeout, different calls, abort) ends the communicator: all
+//   that is
+//      under way ends with the reason, here and on the other members, and later calls return it. The first
+//      reason wins.
+//   3. Every wait looks at its deadline and for trouble about every millisecond while it polls, and at least
+//   every 20 ms
 //      while it sleeps.
 //   4. destroy() and abort() never wait for a peer.
 // Thread safe.
@@ -58,8 +61,8 @@ struct Request {
 
 class Communicator : public Progressible, public std::enable_shared_from_this<Communicator> {
  public:
-  static Result<std::shared_ptr<Communicator>> create(std::shared_ptr<World> world, std::vector<int> members, int rank,
-                                                      const std::string& name);
+  static Result<std::shared_ptr<Communicator>> create(std::shared_ptr<World> world, std::vector<int> members,
+                                                      int rank, const std::string& name);
   ~Communicator() override;
 
   int rank() const { return rank_; }
@@ -69,7 +72,8 @@ class Communicator : public Progressible, public std::enable_shared_from_this<Co
   // request == null: returns when done. Else *request is set, to be waited for.
   Status collective(const Call& call, Request** request);
   Status transfer(bool sends, void* data, size_t bytes, int peer, int tag, Request** request);
-  Status exchange(const void* send, size_t send_bytes, int to, void* recv, size_t recv_bytes, int from, int tag);
+  Status exchange(const void* send, size_t send_bytes, int to, void* recv, size_t recv_bytes, int from,
+                  int tag);
 
   // Frees the request unless the code is in_progress (the time passed; negative: the communicator's timeout).
   static Status wait(Request* request, int64_t timeout_ms);
@@ -85,7 +89,7 @@ class Communicator : public Progressible, public std::enable_shared_from_this<Co
   Status set_timeout(int64_t milliseconds);
   void set_deterministic(bool on);
   Status set_algorithm(Collective collective, const std::string& name);  // "auto": choose
-  Status status() const;  // why it is unusable
+  Status status() const;                                                 // why it is unusable
   size_t shared_bytes() const;
   // The algorithm that a call would use, and why.
   Result<std::pair<const Algorithm*, std::string>> choose(const Call& call) const;
@@ -151,9 +155,9 @@ class Communicator : public Progressible, public std::enable_shared_from_this<Co
   uint64_t sequence_ = 0;
   Operation inline_operations_[kNumCollectives];  // of blocking calls
   const Operation* inline_running_ = nullptr;
-  std::deque<Request*> queue_;      // collectives not started
-  Request* active_ = nullptr;       // the collective under way
-  std::vector<Request*> moving_;    // transfers under way
+  std::deque<Request*> queue_;    // collectives not started
+  Request* active_ = nullptr;     // the collective under way
+  std::vector<Request*> moving_;  // transfers under way
   std::vector<std::unique_ptr<Request>> pool_;
   Status failure_;
   int64_t call_started_ns_ = 0;

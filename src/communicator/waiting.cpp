@@ -44,7 +44,8 @@ Status Communicator::collective(const Call& call, Request** request) {
 Status Communicator::transfer(bool sends, void* data, size_t bytes, int peer, int tag, Request** request) {
   if (in_forked_child()) return forked_status();
   const char* whose = sends ? "to" : "from";
-  if (peer < 0 || peer >= size()) return Status::error(Code::invalid_argument, "{} is {}; legal are 0 to {}", whose, peer, size() - 1);
+  if (peer < 0 || peer >= size())
+    return Status::error(Code::invalid_argument, "{} is {}; legal are 0 to {}", whose, peer, size() - 1);
   if (tag < 0) return Status::error(Code::invalid_argument, "tag is {}; legal are 0 and above", tag);
   if (bytes > 0 && !data) return Status::error(Code::invalid_argument, "buffer is NULL with {} bytes", bytes);
   std::unique_lock lock(mutex_);
@@ -70,7 +71,8 @@ Status Communicator::transfer(bool sends, void* data, size_t bytes, int peer, in
   return {};
 }
 
-Status Communicator::exchange(const void* send, size_t send_bytes, int to, void* recv, size_t recv_bytes, int from, int tag) {
+Status Communicator::exchange(const void* send, size_t send_bytes, int to, void* recv, size_t recv_bytes,
+                              int from, int tag) {
   Request *receiving = nullptr, *sending = nullptr;
   WIA_RETURN_IF_ERROR(transfer(false, recv, recv_bytes, from, tag, &receiving));
   Status sent = transfer(true, const_cast<void*>(send), send_bytes, to, tag, &sending);
@@ -107,8 +109,10 @@ Status Communicator::run_inline(const Operation& operation) {
         continue;
       }
       const bool look = waiter.pause();
-      if (interrupted_.load(std::memory_order_relaxed)) trouble = interruption();
-      else if (look) trouble = look_for_trouble();
+      if (interrupted_.load(std::memory_order_relaxed))
+        trouble = interruption();
+      else if (look)
+        trouble = look_for_trouble();
     }
     if (!trouble.ok()) {
       inline_running_ = nullptr;
@@ -243,7 +247,8 @@ bool Communicator::drive(Request& request, Deadline deadline) {
       if (deadline.passed()) return request.done.load(std::memory_order_acquire);
       if (mutex_.try_lock()) {
         std::lock_guard lock(mutex_, std::adopt_lock);
-        if (Status trouble = look_for_trouble(); !trouble.ok()) static_cast<void>(fail(std::move(trouble), true));
+        if (Status trouble = look_for_trouble(); !trouble.ok())
+          static_cast<void>(fail(std::move(trouble), true));
       }
     }
   }
@@ -264,7 +269,8 @@ bool Communicator::progress_in_background(bool look) {
 }
 
 void Communicator::wake_progress_thread() {
-  if (!registered_.load(std::memory_order_acquire) && !registered_.exchange(true)) ProgressThread::instance().add(this);
+  if (!registered_.load(std::memory_order_acquire) && !registered_.exchange(true))
+    ProgressThread::instance().add(this);
   ProgressThread::instance().notify();
 }
 
@@ -280,7 +286,8 @@ const Operation* Communicator::current_operation() const {
 }
 
 Status Communicator::interruption() const {
-  return Status::error(Code::aborted, "the communicator {} was aborted or destroyed on rank {} during a call", name_, rank_);
+  return Status::error(Code::aborted, "the communicator {} was aborted or destroyed on rank {} during a call",
+                       name_, rank_);
 }
 
 // Called about every millisecond of a wait in which nothing moved.
@@ -304,12 +311,13 @@ Status Communicator::look_for_trouble() {
   if (current && limit > 0 && now - call_started_ns_ > limit * 1'000'000) return timed_out(*current);
   for (const Request* request : moving_)
     if (request->deadline.passed(now))
-      return Status::error(Code::timeout, "rank {} of {}: no end after {:.1f} s: {}", rank_, name_, static_cast<double>(limit) * 1e-3,
-                           transfers_->describe());
+      return Status::error(Code::timeout, "rank {} of {}: no end after {:.1f} s: {}", rank_, name_,
+                           static_cast<double>(limit) * 1e-3, transfers_->describe());
   if (current && !lateness_told_ && now - call_started_ns_ > world_->config().late_notice_ms * 1'000'000) {
     lateness_told_ = true;
-    log::warning("rank {} of {} has waited {:.0f} s in {}: {}", rank_, name_, static_cast<double>(now - call_started_ns_) * 1e-9,
-                 describe(current->signature), who_is_missing(current->signature));
+    log::warning("rank {} of {} has waited {:.0f} s in {}: {}", rank_, name_,
+                 static_cast<double>(now - call_started_ns_) * 1e-9, describe(current->signature),
+                 who_is_missing(current->signature));
   }
   return {};
 }
@@ -317,27 +325,32 @@ Status Communicator::look_for_trouble() {
 Status Communicator::explain(const Trouble& trouble, const Operation* current) const {
   const std::string where = current ? describe(current->signature) : transfers_->describe();
   switch (trouble.kind) {
-    case Trouble::failed: return Status(trouble.code, trouble.text);
-    case Trouble::mismatch: return mismatch(trouble.peer, current->signature, trouble.signature);
+    case Trouble::failed:
+      return Status(trouble.code, trouble.text);
+    case Trouble::mismatch:
+      return mismatch(trouble.peer, current->signature, trouble.signature);
     default:
-      return Status::error(Code::peer_failed, "{} is lost to {}: {}; rank {} noticed it in {}", rank_text(trouble.peer), name_, trouble.text, rank_,
-                           where);
+      return Status::error(Code::peer_failed, "{} is lost to {}: {}; rank {} noticed it in {}",
+                           rank_text(trouble.peer), name_, trouble.text, rank_, where);
   }
 }
 
 Status Communicator::mismatch(int peer, const CallSignature& mine, const CallSignature& theirs) const {
-  return Status::error(Code::mismatch, "ranks of {} made different calls: rank {} made {}; rank {} made {}", name_, rank_, describe(mine), peer,
-                       describe(theirs));
+  return Status::error(Code::mismatch, "ranks of {} made different calls: rank {} made {}; rank {} made {}",
+                       name_, rank_, describe(mine), peer, describe(theirs));
 }
 
 Status Communicator::timed_out(const Operation& current) const {
   return Status::error(Code::timeout,
-                       "rank {} of {} waited {:.1f} s in {}: {}; if ranks may be so late, raise WIA_TIMEOUT or wia_communicator_set_timeout", rank_,
-                       name_, static_cast<double>(now_ns() - call_started_ns_) * 1e-9, describe(current.signature),
-                       who_is_missing(current.signature));
+                       "rank {} of {} waited {:.1f} s in {}: {}; if ranks may be so late, raise WIA_TIMEOUT "
+                       "or wia_communicator_set_timeout",
+                       rank_, name_, static_cast<double>(now_ns() - call_started_ns_) * 1e-9,
+                       describe(current.signature), who_is_missing(current.signature));
 }
 
-std::string Communicator::rank_text(int rank) const { return fmt::format("rank {} ({})", rank, endpoint_->describe_peer(rank)); }
+std::string Communicator::rank_text(int rank) const {
+  return fmt::format("rank {} ({})", rank, endpoint_->describe_peer(rank));
+}
 
 std::string Communicator::who_is_missing(const CallSignature& call) const {
   std::string text;
@@ -347,11 +360,14 @@ std::string Communicator::who_is_missing(const CallSignature& call) const {
     const CallSignature last = endpoint_->last_call(r);
     if (last.sequence >= call.sequence) continue;
     if (++told > 8) continue;
-    text += fmt::format("{}{} has not entered it{}", text.empty() ? "" : "; ", rank_text(r),
-                        last.sequence ? fmt::format(" (its last was {})", describe(last)) : " (it has made no call yet)");
+    text += fmt::format(
+        "{}{} has not entered it{}", text.empty() ? "" : "; ", rank_text(r),
+        last.sequence ? fmt::format(" (its last was {})", describe(last)) : " (it has made no call yet)");
   }
   if (told > 8) text += fmt::format("; and {} more", told - 8);
-  if (text.empty()) text = fmt::format("all have entered it; waiting for ranks {}; {}", fmt::join(execution_->waiting_for(), ", "), execution_->cursors());
+  if (text.empty())
+    text = fmt::format("all have entered it; waiting for ranks {}; {}",
+                       fmt::join(execution_->waiting_for(), ", "), execution_->cursors());
   return text;
 }
 

@@ -32,20 +32,22 @@ std::string my_affinity() {
 
 }  // namespace
 
-Result<std::shared_ptr<World>> World::join(const Launch& launch, const std::string& prefix, const Config& config, Deadline deadline) {
+Result<std::shared_ptr<World>> World::join(const Launch& launch, const std::string& prefix,
+                                           const Config& config, Deadline deadline) {
   // Rank 0's server outlives the world: others may start their next world before rank 0 has left this one.
   static auto* server = new std::unique_ptr<StoreServer>;
   std::unique_ptr<Store> store;
   if (launch.size > 1) {
-    auto joined = *server ? Store::connect("127.0.0.1", (*server)->port(), launch.identity, deadline) : join_store(launch, deadline, server);
+    auto joined = *server ? Store::connect("127.0.0.1", (*server)->port(), launch.identity, deadline)
+                          : join_store(launch, deadline, server);
     if (!joined) return joined.take_status();
     store = std::move(joined.value());
   }
   return join(std::move(store), prefix, launch.rank, launch.size, config, deadline);
 }
 
-Result<std::shared_ptr<World>> World::join(std::unique_ptr<Store> store, const std::string& prefix, int rank, int size,
-                                           const Config& config, Deadline deadline) {
+Result<std::shared_ptr<World>> World::join(std::unique_ptr<Store> store, const std::string& prefix, int rank,
+                                           int size, const Config& config, Deadline deadline) {
   std::shared_ptr<World> world(new World);
   world->rank_ = rank;
   world->size_ = size;
@@ -66,15 +68,17 @@ Status World::meet(Deadline deadline) {
     auto holder = store_->set_if_absent(fmt::format("{}member/{}", prefix_, rank_), who);
     if (!holder) return holder.take_status();
     if (*holder != who)
-      return Status::error(Code::invalid_argument, "rank {} of {} is taken: {} holds it, {} wanted it too", rank_, size_, *holder, who);
+      return Status::error(Code::invalid_argument, "rank {} of {} is taken: {} holds it, {} wanted it too",
+                           rank_, size_, *holder, who);
   }
   auto addresses = exchange("heap", everyone, rank_, heap.value()->address(), "to start", deadline);
   if (!addresses) return addresses.take_status();
   for (int r = 0; r < size_; ++r) {
     auto peer = PeerHeap::open(addresses.value()[r]);
     if (!peer)
-      return Status::error(Code::unreachable, "rank {} cannot reach rank {}: {}; ranks must share a host in this version", rank_, r,
-                           peer.status().text());
+      return Status::error(Code::unreachable,
+                           "rank {} cannot reach rank {}: {}; ranks must share a host in this version", rank_,
+                           r, peer.status().text());
     heaps_.push_back(std::move(peer.value()));
     nodes_.push_back(config_.ranks_per_node > 0 ? r / config_.ranks_per_node : 0);
   }
@@ -101,13 +105,15 @@ void World::choose_wait_policy(const std::vector<std::string>& affinities) {
   } else {
     wait_policy_ = wait == "sleep" ? WaitPolicy::sleep_soon() : WaitPolicy::yield();
   }
-  log::info("{} ranks on {:.1f} allowed CPUs: {} while waiting", size_, allowed, wait_policy_.spins > 0 ? "spin" : "yield");
+  log::info("{} ranks on {:.1f} allowed CPUs: {} while waiting", size_, allowed,
+            wait_policy_.spins > 0 ? "spin" : "yield");
   ProgressThread::instance().set_wait(WaitPolicy{wait_policy_.spins / 10, wait_policy_.yield_ns / 10, true},
                                       &ShmHeap::existing()->header().doorbell);
 }
 
-Result<std::vector<std::string>> World::exchange(const std::string& name, const std::vector<int>& members, int my_index,
-                                                 const std::string& value, const std::string& purpose, Deadline deadline) {
+Result<std::vector<std::string>> World::exchange(const std::string& name, const std::vector<int>& members,
+                                                 int my_index, const std::string& value,
+                                                 const std::string& purpose, Deadline deadline) {
   if (members.size() == 1) return std::vector<std::string>{value};
   std::vector<std::string> keys;
   for (size_t i = 0; i < members.size(); ++i) keys.push_back(fmt::format("{}{}/{}", prefix_, name, i));
@@ -121,13 +127,15 @@ Result<std::vector<std::string>> World::exchange(const std::string& name, const 
   const Deadline notice = Deadline::after_ms(config_.late_notice_ms).earlier(deadline);
   auto values = store_->get_all(keys, notice, &missing);
   if (!values && values.status().code() == Code::timeout && !deadline.passed()) {
-    log::warning("rank {} has waited {:.0f} s {} for {}", rank_, static_cast<double>(now_ns() - began) * 1e-9, purpose, missing_ranks());
+    log::warning("rank {} has waited {:.0f} s {} for {}", rank_, static_cast<double>(now_ns() - began) * 1e-9,
+                 purpose, missing_ranks());
     missing.clear();
     values = store_->get_all(keys, deadline, &missing);
   }
   if (values || values.status().code() != Code::timeout) return values;
   return Status::error(Code::timeout, "rank {} waited {:.1f} s {} for {} of {} members: not there", rank_,
-                       static_cast<double>(now_ns() - began) * 1e-9, purpose, missing_ranks(), members.size());
+                       static_cast<double>(now_ns() - began) * 1e-9, purpose, missing_ranks(),
+                       members.size());
 }
 
 }  // namespace wia

@@ -18,10 +18,11 @@ class World {
   // Meets the others: ends at the deadline, naming those who have not come; one line after
   // Config::late_notice_ms does so before. A rank that is taken is refused by name.
   // `prefix` keeps apart the worlds that one job makes one after the other.
-  static Result<std::shared_ptr<World>> join(const Launch& launch, const std::string& prefix, const Config& config, Deadline deadline);
-  // With a store that exists already (unique-id initialisation).
-  static Result<std::shared_ptr<World>> join(std::unique_ptr<Store> store, const std::string& prefix, int rank, int size,
+  static Result<std::shared_ptr<World>> join(const Launch& launch, const std::string& prefix,
                                              const Config& config, Deadline deadline);
+  // With a store that exists already (unique-id initialisation).
+  static Result<std::shared_ptr<World>> join(std::unique_ptr<Store> store, const std::string& prefix,
+                                             int rank, int size, const Config& config, Deadline deadline);
 
   int rank() const { return rank_; }
   int size() const { return size_; }
@@ -30,10 +31,11 @@ class World {
   const std::shared_ptr<PeerHeap>& heap(int rank) const { return heaps_[rank]; }
   int node(int rank) const { return nodes_[rank]; }
 
-  // All members of a group give a value under the same name and get everybody's, in the order of `members` (ranks of the
-  // world). The text of a timeout names the members that are missing.
-  Result<std::vector<std::string>> exchange(const std::string& name, const std::vector<int>& members, int my_index,
-                                            const std::string& value, const std::string& purpose, Deadline deadline);
+  // All members of a group give a value under the same name and get everybody's, in the order of `members`
+  // (ranks of the world). The text of a timeout names the members that are missing.
+  Result<std::vector<std::string>> exchange(const std::string& name, const std::vector<int>& members,
+                                            int my_index, const std::string& value,
+                                            const std::string& purpose, Deadline deadline);
 
  private:
   World() = default;

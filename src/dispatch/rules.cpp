@@ -10,11 +10,15 @@ constexpr size_t kKiB = 1024;
 Choice on_one_node(Collective collective, size_t bytes, int ranks) {
   switch (collective) {
     case Collective::all_reduce:
-      if (bytes * static_cast<size_t>(ranks) <= 16 * kKiB) return {"direct", "small, shared memory: one round, every rank reduces everything"};
+      if (bytes * static_cast<size_t>(ranks) <= 16 * kKiB)
+        return {"direct", "small, shared memory: one round, every rank reduces everything"};
       return {"two_phase", "shared memory: every rank reduces its chunk of all inputs, then shares it"};
-    case Collective::reduce: return {bytes <= 16 * kKiB ? "direct" : "two_phase", "shared memory"};
-    case Collective::barrier: return {ranks <= 8 ? "direct" : "dissemination", "few ranks: one round; many: log rounds"};
-    default: return {"direct", "shared memory: one round"};
+    case Collective::reduce:
+      return {bytes <= 16 * kKiB ? "direct" : "two_phase", "shared memory"};
+    case Collective::barrier:
+      return {ranks <= 8 ? "direct" : "dissemination", "few ranks: one round; many: log rounds"};
+    default:
+      return {"direct", "shared memory: one round"};
   }
 }
 
@@ -29,20 +33,25 @@ Choice choose_by_standard(size_t bytes, int ranks, bool ring_topology) {
   return {ring_topology ? "ring" : "hierarchical", "6.4: large: least traffic"};
 }
 
-Choice choose_by_rules(Collective collective, size_t bytes, int ranks, int nodes, bool even, bool deterministic) {
+Choice choose_by_rules(Collective collective, size_t bytes, int ranks, int nodes, bool even,
+                       bool deterministic) {
   if (deterministic && reduces(collective)) {
-    if (collective == Collective::all_reduce) return {"two_phase", "deterministic: combines in the order of ranks"};
+    if (collective == Collective::all_reduce)
+      return {"two_phase", "deterministic: combines in the order of ranks"};
     return {"direct", "deterministic: combines in the order of ranks"};
   }
   if (nodes <= 1 || !even) return on_one_node(collective, bytes, ranks);
   switch (collective) {
     case Collective::all_reduce:
-      return bytes < kKiB * kKiB ? choose_by_standard(bytes, ranks, false) : Choice{"hierarchical", "6.4: large, several nodes"};
+      return bytes < kKiB * kKiB ? choose_by_standard(bytes, ranks, false)
+                                 : Choice{"hierarchical", "6.4: large, several nodes"};
     case Collective::all_gather:
     case Collective::reduce_scatter:
     case Collective::broadcast:
-    case Collective::reduce: return {"hierarchical", "several nodes"};
-    default: return on_one_node(collective, bytes, ranks);
+    case Collective::reduce:
+      return {"hierarchical", "several nodes"};
+    default:
+      return on_one_node(collective, bytes, ranks);
   }
 }
 

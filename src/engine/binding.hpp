@@ -68,17 +68,17 @@ class Extents {
 };
 
 struct Binding {
-  std::byte* input = nullptr;   // null where this rank has none
+  std::byte* input = nullptr;  // null where this rank has none
   std::byte* output = nullptr;
   Extents input_extents, output_extents;
   size_t input_bytes = 0, output_bytes = 0;  // of the whole buffers
-  size_t raw_bytes = 1;              // per element
-  const Reducer* reducer = nullptr;  // null: nothing is reduced
-  uint64_t slice_elements = 0;       // elements of a chunk in one slice; the same on all ranks
-  uint32_t slices = 1;               // at least 1
-  uint32_t window = 1;               // slices in flight
-  size_t direct_from = SIZE_MAX;     // messages of so many bytes are sent without a copy, where they can be
-  bool streaming = false;            // results are too large for the caches
+  size_t raw_bytes = 1;                      // per element
+  const Reducer* reducer = nullptr;          // null: nothing is reduced
+  uint64_t slice_elements = 0;               // elements of a chunk in one slice; the same on all ranks
+  uint32_t slices = 1;                       // at least 1
+  uint32_t window = 1;                       // slices in flight
+  size_t direct_from = SIZE_MAX;  // messages of so many bytes are sent without a copy, where they can be
+  bool streaming = false;         // results are too large for the caches
 
   // To be called when the extents stand.
   void measure() {

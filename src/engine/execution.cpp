@@ -36,7 +36,8 @@ void Execution::start(const Schedule& schedule, const Binding& binding, const Ca
       if (scratch_bytes_ < bytes) {
         scratch_.reset(new (std::align_val_t{64}, std::nothrow) std::byte[bytes]);
         scratch_bytes_ = scratch_ ? bytes : 0;
-        if (!scratch_) status_ = Status::error(Code::out_of_memory, "no memory for {} bytes of scratch", bytes);
+        if (!scratch_)
+          status_ = Status::error(Code::out_of_memory, "no memory for {} bytes of scratch", bytes);
       }
     }
   }
@@ -110,12 +111,19 @@ bool Execution::may_begin_slice(const Lane& lane) {
 
 uint32_t Execution::execute(const Step& step, uint32_t slice) {
   switch (step.kind) {
-    case Kind::send: return send(step, slice);
-    case Kind::recv: return receive(step, slice) ? 1 : 0;
-    case Kind::recv_reduce: return receive_and_reduce(step, slice);
-    case Kind::reduce: return reduce(step, slice);
-    case Kind::copy: copy(step, slice); return 1;
-    case Kind::nop: return 1;
+    case Kind::send:
+      return send(step, slice);
+    case Kind::recv:
+      return receive(step, slice) ? 1 : 0;
+    case Kind::recv_reduce:
+      return receive_and_reduce(step, slice);
+    case Kind::reduce:
+      return reduce(step, slice);
+    case Kind::copy:
+      copy(step, slice);
+      return 1;
+    case Kind::nop:
+      return 1;
   }
   return 1;
 }
@@ -137,7 +145,8 @@ uint64_t Execution::elements(Ref extent, uint32_t slice) const {
 }
 
 bool Execution::contiguous(Ref ref, const Step& step) const {
-  return step.chunks == 1 || (ref.buffer() != Buffer::scratch && binding_->slices == 1 && extents(ref).contiguous());
+  return step.chunks == 1 ||
+         (ref.buffer() != Buffer::scratch && binding_->slices == 1 && extents(ref).contiguous());
 }
 
 uint64_t Execution::piece_elements(const Step& step, uint32_t piece, bool whole, uint32_t slice) const {
@@ -166,7 +175,9 @@ uint32_t Execution::send(const Step& step, uint32_t slice) {
   const size_t bytes = total_elements(step, slice) * element;
   if (bytes == 0 && slice > 0) return group;  // beyond the end of this chunk: neither side has a message
   const bool whole = contiguous(step.src, step);
-  const bool direct = step.src.buffer() == Buffer::input ? input_direct_ : step.src.buffer() == Buffer::output && output_direct_;
+  const bool direct = step.src.buffer() == Buffer::input
+                          ? input_direct_
+                          : step.src.buffer() == Buffer::output && output_direct_;
   if (direct && whole && bytes >= binding_->direct_from && !(step.flags & kTake))
     return endpoint_.post_direct(peers, key(step, slice), address(step.src, slice), bytes) ? group : 0;
   std::byte* place = endpoint_.stage(peers, bytes);
@@ -190,8 +201,9 @@ bool Execution::find(const Step& step, uint32_t slice, size_t bytes, Message* me
     return false;
   }
   if (message->bytes != bytes) {
-    status_ = Status::error(Code::mismatch, "rank {} sent {} bytes in call {} where {} were expected (slice {}, tag {})", step.peer,
-                            message->bytes, operation_, bytes, slice, step.tag);
+    status_ = Status::error(Code::mismatch,
+                            "rank {} sent {} bytes in call {} where {} were expected (slice {}, tag {})",
+                            step.peer, message->bytes, operation_, bytes, slice, step.tag);
     return false;
   }
   return true;
@@ -261,7 +273,8 @@ bool Execution::reduce_to_all(const Step& step, uint32_t slice) {
   std::byte* place = nullptr;
   for (uint32_t i = 0; i < step.fused; ++i) {
     const int peer = sends[i].peer;
-    std::byte* landing = step.dst.buffer() == Buffer::output && output_lands_ ? endpoint_.landing(peer) : nullptr;
+    std::byte* landing =
+        step.dst.buffer() == Buffer::output && output_lands_ ? endpoint_.landing(peer) : nullptr;
     if (!landing) {
       peers_[staged++] = peer;
       continue;
@@ -283,8 +296,8 @@ bool Execution::reduce_to_all(const Step& step, uint32_t slice) {
   for (uint32_t piece = 0; piece < count; ++piece) {
     const uint64_t part = elements(step.extent.plus(piece), slice);
     if (part > 0)
-      (*binding_->reducer)({sources_.data(), num_sources, destinations_.data(), num_destinations, part, step.dst.partial(),
-                           streams ? static_cast<int>(1 + landed) : 0});
+      (*binding_->reducer)({sources_.data(), num_sources, destinations_.data(), num_destinations, part,
+                            step.dst.partial(), streams ? static_cast<int>(1 + landed) : 0});
     if (piece + 1 < count) next_piece(step, slice, piece, part, landed, staged > 0);
   }
   if (staged > 0) endpoint_.post({peers_.data(), staged}, key(sends[0], slice), bytes);
@@ -296,11 +309,15 @@ bool Execution::reduce_to_all(const Step& step, uint32_t slice) {
 }
 
 // Moves sources and destinations of a step of several chunks on to the next chunk.
-void Execution::next_piece(const Step& step, uint32_t slice, uint32_t piece, uint64_t part, uint32_t landed, bool staged) {
+void Execution::next_piece(const Step& step, uint32_t slice, uint32_t piece, uint64_t part, uint32_t landed,
+                           bool staged) {
   auto* own = static_cast<std::byte*>(destinations_[0]);
   std::byte* next = address(step.dst.plus(piece + 1), slice);
-  for (uint32_t i = 0; i < landed; ++i) destinations_[1 + i] = static_cast<std::byte*>(destinations_[1 + i]) + (next - own);
-  if (staged) destinations_[1 + landed] = static_cast<std::byte*>(destinations_[1 + landed]) + part * element_bytes(step.dst);
+  for (uint32_t i = 0; i < landed; ++i)
+    destinations_[1 + i] = static_cast<std::byte*>(destinations_[1 + i]) + (next - own);
+  if (staged)
+    destinations_[1 + landed] =
+        static_cast<std::byte*>(destinations_[1 + landed]) + part * element_bytes(step.dst);
   destinations_[0] = next;
   if (step.kind == Kind::recv_reduce) {
     const size_t arriving = step.flags & kPartialArrives ? partial_bytes_ : binding_->raw_bytes;
@@ -319,7 +336,8 @@ void Execution::copy(const Step& step, uint32_t slice) {
     const size_t part = piece_elements(step, piece, whole, slice) * element;
     const std::byte* from = address(step.src.plus(piece), slice);
     void* to = address(step.dst.plus(piece), slice);
-    if (part > 0 && to != from) copy_to_all(&to, 1, from, part, binding_->streaming && step.dst.buffer() == Buffer::output);
+    if (part > 0 && to != from)
+      copy_to_all(&to, 1, from, part, binding_->streaming && step.dst.buffer() == Buffer::output);
   }
 }
 
@@ -344,8 +362,8 @@ std::vector<int> Execution::waiting_for() const {
 std::string Execution::cursors() const {
   std::string text;
   for (size_t l = 0; l < lanes_.size(); ++l)
-    text += fmt::format("{}lane {}: slice {}/{} step {}/{}", l ? "; " : "", l, lanes_[l].slice, binding_->slices, lanes_[l].position,
-                        lanes_[l].steps.size());
+    text += fmt::format("{}lane {}: slice {}/{} step {}/{}", l ? "; " : "", l, lanes_[l].slice,
+                        binding_->slices, lanes_[l].position, lanes_[l].steps.size());
   return text;
 }
 

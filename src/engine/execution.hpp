@@ -59,9 +59,11 @@ class Execution {
   void copy(const Step& step, uint32_t slice);
   bool find(const Step& step, uint32_t slice, size_t bytes, Message* message);
 
-  // Reduces `sources_` (of piece 0; advanced piece by piece) into step.dst and to the peers of the sends that follow.
+  // Reduces `sources_` (of piece 0; advanced piece by piece) into step.dst and to the peers of the sends that
+  // follow.
   bool reduce_to_all(const Step& step, uint32_t slice);
-  void next_piece(const Step& step, uint32_t slice, uint32_t piece, uint64_t part, uint32_t landed, bool staged);
+  void next_piece(const Step& step, uint32_t slice, uint32_t piece, uint64_t part, uint32_t landed,
+                  bool staged);
   bool finish();
 
   Key key(const Step& step, uint32_t slice) const { return {operation_, slice, step.tag}; }
@@ -74,7 +76,9 @@ class Execution {
   std::byte* address(Ref ref, uint32_t slice) const;
   uint64_t elements(Ref extent, uint32_t slice) const;
   // A step of several chunks is done in pieces, unless all that it touches is contiguous.
-  uint32_t pieces(const Step& step, bool contiguous) const { return contiguous && step.chunks > 0 ? 1 : step.chunks; }
+  uint32_t pieces(const Step& step, bool contiguous) const {
+    return contiguous && step.chunks > 0 ? 1 : step.chunks;
+  }
   bool contiguous(Ref ref, const Step& step) const;
   uint64_t piece_elements(const Step& step, uint32_t piece, bool whole, uint32_t slice) const;
   uint64_t total_elements(const Step& step, uint32_t slice) const;

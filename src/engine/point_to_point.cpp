@@ -13,7 +13,8 @@ constexpr size_t kCopyAtOnce = size_t{1} << 20;  // then others get a turn
 
 }  // namespace
 
-PointToPoint::PointToPoint(Endpoint& endpoint) : endpoint_(endpoint), peers_(static_cast<size_t>(endpoint.size())) {}
+PointToPoint::PointToPoint(Endpoint& endpoint)
+    : endpoint_(endpoint), peers_(static_cast<size_t>(endpoint.size())) {}
 
 void PointToPoint::start(Transfer& transfer) {
   transfer.id = next_id_++;
@@ -79,9 +80,13 @@ void PointToPoint::handle(int peer, const Packet& packet) {
     case eager:
     case request: {
       auto& posted = peers_[peer].posted;
-      const auto receive = std::find_if(posted.begin(), posted.end(), [&](const Transfer* t) { return t->tag == header.tag; });
+      const auto receive =
+          std::find_if(posted.begin(), posted.end(), [&](const Transfer* t) { return t->tag == header.tag; });
       if (receive == posted.end()) {
-        peers_[peer].unexpected.push_back({header, packet.type == eager, {packet.data, packet.data + (packet.type == eager ? packet.bytes : 0)}});
+        peers_[peer].unexpected.push_back(
+            {header,
+             packet.type == eager,
+             {packet.data, packet.data + (packet.type == eager ? packet.bytes : 0)}});
         return;
       }
       Transfer& transfer = **receive;
@@ -116,8 +121,8 @@ void PointToPoint::match(Transfer& receive, const Header& header, const std::byt
   const bool announced = eager_data == nullptr && header.bytes > kEagerBytes;
   if (header.bytes != receive.bytes) {
     receive.status = Status::error(header.bytes > receive.bytes ? Code::truncated : Code::invalid_argument,
-                                   "the message from rank {} with tag {} has {} bytes, the receive buffer {}", receive.peer, receive.tag,
-                                   header.bytes, receive.bytes);
+                                   "the message from rank {} with tag {} has {} bytes, the receive buffer {}",
+                                   receive.peer, receive.tag, header.bytes, receive.bytes);
   } else if (!announced && receive.bytes > 0) {
     std::memcpy(receive.data, eager_data, receive.bytes);
   }
@@ -129,9 +134,9 @@ void PointToPoint::match(Transfer& receive, const Header& header, const std::byt
   receive.location = header.location;
   receive.moved = 0;
   // With an error the sender is only told that it is done.
-  receive.stage = !receive.status.ok()     ? Transfer::Stage::read
-                  : header.location >= 0   ? Transfer::Stage::reading
-                                           : Transfer::Stage::matched;
+  receive.stage = !receive.status.ok()   ? Transfer::Stage::read
+                  : header.location >= 0 ? Transfer::Stage::reading
+                                         : Transfer::Stage::matched;
   moving_.push_back(&receive);
 }
 
@@ -141,8 +146,16 @@ bool PointToPoint::start_sends(int peer) {
   while (!starting.empty()) {
     Transfer& transfer = *starting.front();
     const bool small = transfer.bytes <= kEagerBytes;
-    const Header header{transfer.tag, transfer.id, 0, 0, transfer.bytes, 0, small ? -1 : endpoint_.locate(transfer.data, transfer.bytes)};
-    if (!endpoint_.push(peer, small ? eager : request, &header, sizeof header, transfer.data, small ? transfer.bytes : 0)) return moved;
+    const Header header{transfer.tag,
+                        transfer.id,
+                        0,
+                        0,
+                        transfer.bytes,
+                        0,
+                        small ? -1 : endpoint_.locate(transfer.data, transfer.bytes)};
+    if (!endpoint_.push(peer, small ? eager : request, &header, sizeof header, transfer.data,
+                        small ? transfer.bytes : 0))
+      return moved;
     starting.pop_front();
     moved = true;
     if (small) {
@@ -194,7 +207,8 @@ bool PointToPoint::step(Transfer& t) {
       finish(t);
       return true;
     }
-    default: return false;
+    default:
+      return false;
   }
 }
 
@@ -225,9 +239,13 @@ std::string PointToPoint::describe() const {
   std::string text;
   for (const auto& [id, t] : active_) {
     if (!text.empty()) text += "; ";
-    const bool waits = t->sends ? t->stage <= Transfer::Stage::announced : t->stage == Transfer::Stage::posted;
-    text += fmt::format("a {} of {} bytes {} rank {} with tag {}{}", t->sends ? "send" : "receive", t->bytes, t->sends ? "to" : "from", t->peer,
-                        t->tag, !waits ? "" : t->sends ? " (that rank has posted no matching receive)" : " (that rank has sent nothing with this tag)");
+    const bool waits =
+        t->sends ? t->stage <= Transfer::Stage::announced : t->stage == Transfer::Stage::posted;
+    text += fmt::format("a {} of {} bytes {} rank {} with tag {}{}", t->sends ? "send" : "receive", t->bytes,
+                        t->sends ? "to" : "from", t->peer, t->tag,
+                        !waits     ? ""
+                        : t->sends ? " (that rank has posted no matching receive)"
+                                   : " (that rank has sent nothing with this tag)");
     if (text.size() > 600) break;
   }
   return text;

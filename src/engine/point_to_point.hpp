@@ -1,10 +1,10 @@
 // Messages between two ranks, matched by tag, over an endpoint's packet stream.
 //
 // A short message travels with its header (eager). A longer one is announced (request); once the receiver has
-// a matching buffer, the receiver reads it straight from the sender's memory, or the sender writes it straight into the
-// receiver's, or else, where neither can be reached, it comes in staged pieces. Only matched messages
-// take staging memory, so messages that nobody receives yet never block others.
-// Thread safety: as the endpoint; one thread at a time.
+// a matching buffer, the receiver reads it straight from the sender's memory, or the sender writes it
+// straight into the receiver's, or else, where neither can be reached, it comes in staged pieces. Only
+// matched messages take staging memory, so messages that nobody receives yet never block others. Thread
+// safety: as the endpoint; one thread at a time.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -28,7 +28,18 @@ struct Transfer {
   Status status;
 
   // Below: PointToPoint's own.
-  enum class Stage : uint8_t { queued, announced, streaming, writing, written, posted, matched, reading, read, receiving } stage = Stage::queued;
+  enum class Stage : uint8_t {
+    queued,
+    announced,
+    streaming,
+    writing,
+    written,
+    posted,
+    matched,
+    reading,
+    read,
+    receiving
+  } stage = Stage::queued;
   uint32_t id = 0, peer_id = 0;
   int64_t location = -1;
   size_t moved = 0;
@@ -46,7 +57,8 @@ class PointToPoint {
   void cancel(Transfer& transfer);
   // Ends all transfers with this error.
   void fail(const Status& status);
-  // Ranks that transfers wait for, with tag, for error texts: "a send of 8 bytes to rank 1 with tag 3 (no matching receive)".
+  // Ranks that transfers wait for, with tag, for error texts: "a send of 8 bytes to rank 1 with tag 3 (no
+  // matching receive)".
   std::string describe() const;
 
  private:
@@ -65,9 +77,9 @@ class PointToPoint {
     std::vector<std::byte> data;
   };
   struct Peer {
-    std::deque<Transfer*> starting;      // sends whose first packet is not out yet, in order
-    std::deque<Transfer*> posted;        // receives without a message
-    std::deque<Unexpected> unexpected;   // messages without a receive
+    std::deque<Transfer*> starting;     // sends whose first packet is not out yet, in order
+    std::deque<Transfer*> posted;       // receives without a message
+    std::deque<Unexpected> unexpected;  // messages without a receive
   };
 
   bool take_packets(int peer);

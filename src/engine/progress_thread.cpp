@@ -49,7 +49,9 @@ void ProgressThread::notify() {
 
 void ProgressThread::run() {
   std::unique_lock lock(mutex_);
-  const auto any = [this] { return std::any_of(items_.begin(), items_.end(), [](const auto* item) { return item->needs_progress(); }); };
+  const auto any = [this] {
+    return std::any_of(items_.begin(), items_.end(), [](const auto* item) { return item->needs_progress(); });
+  };
   for (;;) {
     idle_.store(true, std::memory_order_seq_cst);
     work_.wait(lock, any);

@@ -17,8 +17,8 @@ class Progressible {
   virtual ~Progressible() = default;
   // Whether there is anything that the thread should carry on.
   virtual bool needs_progress() const = 0;
-  // Moves it as far as it goes without waiting, also past trouble when `look` (a good moment to look at peers and
-  // deadlines). True if anything moved.
+  // Moves it as far as it goes without waiting, also past trouble when `look` (a good moment to look at peers
+  // and deadlines). True if anything moved.
   virtual bool progress_in_background(bool look) = 0;
 };
 

@@ -23,7 +23,15 @@ namespace wia {
 // In place: all_reduce, reduce (on the root), all_to_all: input is output. all_gather, gather (root):
 // input is output chunk `rank`. reduce_scatter, scatter (root): output is input chunk `rank`.
 enum class Collective : uint8_t {
-  all_reduce, all_gather, reduce_scatter, broadcast, reduce, gather, scatter, all_to_all, barrier,
+  all_reduce,
+  all_gather,
+  reduce_scatter,
+  broadcast,
+  reduce,
+  gather,
+  scatter,
+  all_to_all,
+  barrier,
 };
 constexpr int kNumCollectives = 9;
 
@@ -44,7 +52,8 @@ struct Shape {
   int root = 0;
   bool in_place = false;
   bool even = true;  // all chunks of P-chunk buffers have the same length (false: the v-variants)
-  // node[r]: number of the node that rank r is on, counted from 0 in order of first appearance. Empty: one node.
+  // node[r]: number of the node that rank r is on, counted from 0 in order of first appearance. Empty: one
+  // node.
   std::vector<int> node;
 
   bool is_root() const { return rank == root; }

@@ -10,9 +10,8 @@ namespace {
 // Which steps touch a chunk of scratch. Steps are numbered through all lanes.
 struct Use {
   uint32_t writes = 0, reads = 0;
-  uint32_t receiver = 0;  // the last recv of one chunk that writes it
-  uint32_t reducer = 0;   // the last reduce that reads it
-  bool simple = true;     // touched by recvs and reduces of one chunk only
+  uint32_t reducer = 0;  // the last reduce that reads it
+  bool simple = true;    // touched by recvs and reduces of one chunk only
 };
 
 class ScratchUse {
@@ -41,7 +40,6 @@ class ScratchUse {
     if (step.kind == Kind::recv && step.chunks == 1 && step.dst.buffer() == Buffer::scratch) {
       Use& use = uses_[step.dst.chunk()];
       ++use.writes;
-      use.receiver = index;
     } else if (step.kind != Kind::send && step.kind != Kind::nop) {
       spoil(step.dst, step.chunks);
     }
@@ -60,7 +58,7 @@ bool same_data(const Step& a, const Step& b) {
 
 bool same_group(const Step& first, const Step& next) {
   return next.kind == Kind::send && next.wait_position == 0 && next.tag == first.tag &&
-         same_data(first, next);
+         next.flags == first.flags && same_data(first, next);
 }
 
 // The reduction's result is what the group sends.

@@ -68,9 +68,13 @@ class Builder {
   Builder(const Shape& shape, uint32_t split = 1);
 
   // Lanes are numbered from 0; those that have no step in the end are left out, the others move up.
-  void send(int lane, int peer, Ref src, int tag, uint32_t chunks = 1) { send(lane, peer, src, tag, chunks, src); }
+  void send(int lane, int peer, Ref src, int tag, uint32_t chunks = 1) {
+    send(lane, peer, src, tag, chunks, src);
+  }
   void send(int lane, int peer, Ref src, int tag, uint32_t chunks, Ref extent);
-  void recv(int lane, int peer, Ref dst, int tag, uint32_t chunks = 1) { recv(lane, peer, dst, tag, chunks, dst); }
+  void recv(int lane, int peer, Ref dst, int tag, uint32_t chunks = 1) {
+    recv(lane, peer, dst, tag, chunks, dst);
+  }
   void recv(int lane, int peer, Ref dst, int tag, uint32_t chunks, Ref extent);
   // `arriving`: whether the peer sends raw contributions or partial sums.
   void recv_reduce(int lane, int peer, Ref dst, Ref src, int tag, uint32_t chunks, Ref extent,
@@ -94,7 +98,8 @@ class Builder {
   //   - View: a recv of one chunk into scratch that one later reduce of its lane reads, and no other step
   //     touches: read where it arrived (kView). At most kMaxViews lie between a recv and its reduce, and no
   //     other recv from the same peer does in that lane.
-  //   - Group: consecutive sends of one lane with the same src, chunks, extent and tag, to different peers,
+  //   - Group: consecutive sends of one lane with the same src, chunks, extent, tag and flags, to different
+  //   peers,
   //     no wait on the later ones: fused = how many on the first, 0 on the others. A single send has 1.
   //   - Fused reduction: reduce or recv_reduce, directly followed by a group (no wait on it) that sends its
   //     dst: the sum is written to all destinations in one pass; fused = how many sends. The sends have 0:

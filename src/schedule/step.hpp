@@ -39,8 +39,8 @@ class Ref {
 
 constexpr Ref input(uint32_t chunk) { return Ref(Buffer::input, chunk); }
 constexpr Ref output(uint32_t chunk) { return Ref(Buffer::output, chunk); }
-constexpr Ref scratch(uint32_t chunk) { return Ref(Buffer::scratch, chunk); }          // raw elements
-constexpr Ref partial(uint32_t chunk) { return Ref(Buffer::scratch, chunk, true); }    // partial sums
+constexpr Ref scratch(uint32_t chunk) { return Ref(Buffer::scratch, chunk); }        // raw elements
+constexpr Ref partial(uint32_t chunk) { return Ref(Buffer::scratch, chunk, true); }  // partial sums
 
 // Fixed size and trivially copyable. Unused fields are zero.
 struct Step {
@@ -68,7 +68,8 @@ enum StepFlag : uint8_t {
   kView = 1,
   // recv_reduce: partial sums arrive, not raw contributions. (A recv's dst tells this by itself.)
   kPartialArrives = 2,
-  // send: the memory is overwritten later in the schedule without a message that proves that the peer has read it, so
+  // send: the memory is overwritten later in the schedule without a message that proves that the peer has
+  // read it, so
   // the transport must take the data when the step is done. Set by Builder::take().
   kTake = 4,
 };

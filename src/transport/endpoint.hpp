@@ -1,8 +1,9 @@
 // What the engine needs of a transport: one Endpoint per rank and communicator.
 //
 // Collectives exchange *messages* that are found by key, not by order of arrival; point-to-point
-// traffic is a second, in-order stream (Packets). Nothing here blocks: "not now" is a null pointer or false, and the
-// caller comes back. Data is sent in one of three ways, the transport's choice left to its size limits:
+// traffic is a second, in-order stream (Packets). Nothing here blocks: "not now" is a null pointer or false,
+// and the caller comes back. Data is sent in one of three ways, the transport's choice left to its size
+// limits:
 //   staged  the sender writes into memory of the transport (stage), then publishes it (post); the
 //           receiver reads it there (find) and gives it back (release);
 //   direct  the receiver reads the sender's own buffer (post_direct); the sender may not change
@@ -92,8 +93,10 @@ class Endpoint {
   // Whether peers could read [data, data + bytes) directly.
   virtual bool can_send_direct(const std::byte* data, size_t bytes) const = 0;
   // False: not now.
-  virtual bool post_direct(std::span<const int> peers, const Key& key, const std::byte* data, size_t bytes) = 0;
-  // Peer's output buffer of this call as seen from here; null: not reachable, or nothing was heard from it yet.
+  virtual bool post_direct(std::span<const int> peers, const Key& key, const std::byte* data,
+                           size_t bytes) = 0;
+  // Peer's output buffer of this call as seen from here; null: not reachable, or nothing was heard from it
+  // yet.
   virtual std::byte* landing(int peer) const = 0;
   // Tells that `bytes` were written at `data` (an address inside landing(peer)). False: not now.
   virtual bool post_landed(int peer, const Key& key, const std::byte* data, size_t bytes) = 0;
@@ -108,7 +111,8 @@ class Endpoint {
   // --- Point to point
   virtual size_t max_packet_data() const = 0;
   // Copies header and data; false: not now.
-  virtual bool push(int peer, uint8_t type, const void* header, size_t header_bytes, const std::byte* data, size_t bytes) = 0;
+  virtual bool push(int peer, uint8_t type, const void* header, size_t header_bytes, const std::byte* data,
+                    size_t bytes) = 0;
   // The oldest packet of `peer`, in place; false: none. pop() gives it back.
   virtual bool peek(int peer, Packet* packet) = 0;
   virtual void pop(int peer) = 0;
@@ -116,8 +120,9 @@ class Endpoint {
   virtual int64_t locate(const std::byte* data, size_t bytes) const = 0;
   virtual std::byte* resolve(int peer, int64_t location) const = 0;
 
-  // --- Trouble. Looks at the peers' state; called now and then by waits, may make system calls. A peer that is gone is
-  // trouble if a collective is under way that it has not finished, or if it is one of `partners` (of transfers).
+  // --- Trouble. Looks at the peers' state; called now and then by waits, may make system calls. A peer that
+  // is gone is trouble if a collective is under way that it has not finished, or if it is one of `partners`
+  // (of transfers).
   virtual std::optional<Trouble> check(bool collective, std::span<const int> partners) = 0;
   // Tells the peers why this rank's communicator is lost. The first reason stands.
   virtual void announce_failure(Code code, const std::string& text) = 0;

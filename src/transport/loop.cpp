@@ -61,7 +61,8 @@ std::byte* LoopEndpoint::stage(std::span<const int> peers, size_t bytes) {
     if (!staged_message_) staged_message_ = group_.pool_.take();
     return staged_message_->inline_data;
   }
-  if (staged_buffer_ && staged_buffer_->allocated < bytes) group_.pool_.give(std::exchange(staged_buffer_, nullptr));
+  if (staged_buffer_ && staged_buffer_->allocated < bytes)
+    group_.pool_.give(std::exchange(staged_buffer_, nullptr));
   if (!staged_buffer_) staged_buffer_ = group_.pool_.take_buffer(bytes);
   return staged_buffer_ ? staged_buffer_->data() : nullptr;
 }
@@ -76,10 +77,13 @@ LoopMessage* LoopEndpoint::new_message(int peer, const Key& key, LoopMessage* me
   return message;
 }
 
-void LoopEndpoint::deliver(int peer, LoopMessage* message) { group_.endpoints_[peer]->table_.insert(message); }
+void LoopEndpoint::deliver(int peer, LoopMessage* message) {
+  group_.endpoints_[peer]->table_.insert(message);
+}
 
 void LoopEndpoint::post(std::span<const int> peers, const Key& key, size_t bytes) {
-  LoopMessage* const first = bytes <= LoopMessage::kInlineBytes ? std::exchange(staged_message_, nullptr) : nullptr;
+  LoopMessage* const first =
+      bytes <= LoopMessage::kInlineBytes ? std::exchange(staged_message_, nullptr) : nullptr;
   LoopBuffer* const buffer = first ? nullptr : std::exchange(staged_buffer_, nullptr);
   if (buffer) buffer->users = static_cast<uint32_t>(peers.size());
   for (size_t i = 0; i < peers.size(); ++i) {
@@ -103,7 +107,8 @@ void LoopEndpoint::post_own_memory(int peer, const Key& key, const std::byte* da
   deliver(peer, message);
 }
 
-bool LoopEndpoint::post_direct(std::span<const int> peers, const Key& key, const std::byte* data, size_t bytes) {
+bool LoopEndpoint::post_direct(std::span<const int> peers, const Key& key, const std::byte* data,
+                               size_t bytes) {
   for (const int peer : peers)
     if (!can_post(peer)) return false;
   for (const int peer : peers) post_own_memory(peer, key, data, bytes, LoopMessage::direct);
@@ -167,8 +172,8 @@ LoopEndpoint::PacketCounts& LoopEndpoint::packets_with(int peer) {
   return packets_[peer];
 }
 
-bool LoopEndpoint::push(int peer, uint8_t type, const void* header, size_t header_bytes, const std::byte* data,
-                        size_t bytes) {
+bool LoopEndpoint::push(int peer, uint8_t type, const void* header, size_t header_bytes,
+                        const std::byte* data, size_t bytes) {
   PacketCounts& counts = packets_with(peer);
   const uint32_t taken = group_.endpoints_[peer]->packets_with(rank()).taken;
   if (counts.sent - taken >= group_.options_.capacity) return false;

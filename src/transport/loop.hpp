@@ -1,9 +1,10 @@
 // The in-process transport: all ranks in one process, driven by one thread.
 //
-// For worlds of one rank, for verification (the order in which ranks move, and how far, is the caller's), and for
-// counting instructions. A rank has at most `capacity` messages on their way to each other rank; a schedule that
-// gets through with few is free of deadlock on every transport that holds more. In the steady state nothing is
-// allocated and no system call is made. Not thread safe: one thread at a time uses a group and all its endpoints.
+// For worlds of one rank, for verification (the order in which ranks move, and how far, is the caller's), and
+// for counting instructions. A rank has at most `capacity` messages on their way to each other rank; a
+// schedule that gets through with few is free of deadlock on every transport that holds more. In the steady
+// state nothing is allocated and no system call is made. Not thread safe: one thread at a time uses a group
+// and all its endpoints.
 #pragma once
 #include <memory>
 #include <vector>
@@ -14,9 +15,10 @@
 namespace wia {
 
 struct LoopOptions {
-  uint32_t capacity = 16;  // messages from one rank to another that were not released; at most 64 with `in_order`
-  bool direct = false;     // any memory can be sent without a copy
-  bool landing = false;    // outputs passed to enter() can be written by peers that heard from their owner
+  uint32_t capacity =
+      16;  // messages from one rank to another that were not released; at most 64 with `in_order`
+  bool direct = false;   // any memory can be sent without a copy
+  bool landing = false;  // outputs passed to enter() can be written by peers that heard from their owner
   // A message makes room only when those sent before it were released, too, as in a ring.
   bool in_order = false;
 
@@ -85,7 +87,7 @@ class LoopEndpoint final : public Endpoint {
   LoopTable table_;                   // what has arrived
   std::vector<uint32_t> on_the_way_;  // by peer: messages sent that take up capacity
   std::vector<Ring> rings_;           // by peer; empty unless in_order
-  std::vector<uint64_t> heard_;       // bit by peer: a message of this call came from it; empty unless landing
+  std::vector<uint64_t> heard_;  // bit by peer: a message of this call came from it; empty unless landing
   std::vector<PacketCounts> packets_;
   uint64_t allowed_ = kUnlimited;
   size_t unread_direct_ = 0;

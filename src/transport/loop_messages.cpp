@@ -7,7 +7,7 @@
 namespace wia {
 
 LoopPool::~LoopPool() {
-  for (LoopBuffer* buffer : buffers_) ::operator delete(buffer, std::align_val_t{64});
+  for (LoopBuffer* buffer : buffers_) ::operator delete (buffer, std::align_val_t{64});
 }
 
 void LoopPool::grow() {
@@ -27,7 +27,7 @@ LoopBuffer* LoopPool::take_buffer(size_t bytes) {
     free_buffers_[size_class] = buffer->next;
     return buffer;
   }
-  void* memory = ::operator new(LoopBuffer::kHeader + size, std::align_val_t{64}, std::nothrow);
+  void* memory = ::operator new (LoopBuffer::kHeader + size, std::align_val_t{64}, std::nothrow);
   if (!memory) return nullptr;
   auto* buffer = new (memory) LoopBuffer{0, size_class, nullptr, size};
   buffers_.push_back(buffer);

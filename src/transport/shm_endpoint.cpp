@@ -20,7 +20,8 @@ ShmGraveyard& ShmGraveyard::instance() {
   return *graveyard;
 }
 
-void ShmGraveyard::bury(std::byte* block, const shm::Departure* departures, std::vector<std::shared_ptr<PeerHeap>> heaps) {
+void ShmGraveyard::bury(std::byte* block, const shm::Departure* departures,
+                        std::vector<std::shared_ptr<PeerHeap>> heaps) {
   {
     std::lock_guard lock(mutex_);
     graves_.push_back({block, departures, std::move(heaps)});
@@ -44,7 +45,8 @@ Result<ShmBlock> ShmBlock::make(int ranks, const ShmOptions& options) {
   auto heap = ShmHeap::instance();
   if (!heap) return heap.take_status();
   ShmGraveyard::instance().sweep();
-  const shm::BlockLayout layout(static_cast<size_t>(ranks), options.staging_bytes, options.packet_staging_bytes);
+  const shm::BlockLayout layout(static_cast<size_t>(ranks), options.staging_bytes,
+                                options.packet_staging_bytes);
   auto block = heap.value()->allocate(layout.bytes);
   if (!block) return block.take_status();
   std::memset(*block, 0, layout.staging);  // the memory may have been in use before
@@ -93,7 +95,8 @@ ShmEndpoint::ShmEndpoint(int rank, ShmBlock block, std::vector<std::shared_ptr<P
 ShmEndpoint::~ShmEndpoint() {
   const uint64_t departure = state_.completed.load(std::memory_order_relaxed) + 1;
   for (const Peer& peer : peers_) {
-    reinterpret_cast<shm::Departure*>(peer.block + layout_.departures)[rank()].store(departure, std::memory_order_release);
+    reinterpret_cast<shm::Departure*>(peer.block + layout_.departures)[rank()].store(
+        departure, std::memory_order_release);
     peer.bell->ring();
   }
   ShmGraveyard::instance().bury(block_, departures_, std::move(heaps_));
@@ -174,7 +177,8 @@ std::byte* ShmEndpoint::take(Staging& staging, size_t bytes, bool packets) {
 }
 
 void ShmEndpoint::remember(Staging& staging, int peer, uint32_t position, bool last) {
-  staging.pending[(staging.first + staging.count) % staging.pending.size()] = {staging.head, position, peer, last};
+  staging.pending[(staging.first + staging.count) % staging.pending.size()] = {staging.head, position, peer,
+                                                                               last};
   ++staging.count;
 }
 
@@ -223,7 +227,8 @@ void ShmEndpoint::post(std::span<const int> peers, const Key& key, size_t bytes)
   }
 }
 
-bool ShmEndpoint::post_direct(std::span<const int> peers, const Key& key, const std::byte* data, size_t bytes) {
+bool ShmEndpoint::post_direct(std::span<const int> peers, const Key& key, const std::byte* data,
+                              size_t bytes) {
   for (const int p : peers)
     if (peers_[p].out.full()) return false;
   for (const int p : peers) {
@@ -309,7 +314,8 @@ void ShmEndpoint::release(int peer, const Message& message) {
 
 // --- Packets ----------------------------------------------------------------------------------
 
-bool ShmEndpoint::push(int p, uint8_t type, const void* header, size_t header_bytes, const std::byte* data, size_t bytes) {
+bool ShmEndpoint::push(int p, uint8_t type, const void* header, size_t header_bytes, const std::byte* data,
+                       size_t bytes) {
   Peer& peer = peers_[p];
   Outgoing& out = peer.packets_out;
   if (out.full()) return false;
@@ -368,17 +374,20 @@ std::optional<Trouble> ShmEndpoint::check(bool collective, std::span<const int> 
     if (p == rank()) continue;
     const uint64_t departure = departures_[p].load(std::memory_order_acquire);
     const auto finished = [&] {
-      const uint64_t completed = departure ? departure - 1 : peers_[p].state->completed.load(std::memory_order_acquire);
+      const uint64_t completed =
+          departure ? departure - 1 : peers_[p].state->completed.load(std::memory_order_acquire);
       return !collective || completed >= call_.sequence;
     };
     const bool done = finished();
     if (!done && !departure && entered(p) == Entered::other)
-      return Trouble{Trouble::mismatch, p, peers_[p].state->calls[call_.sequence % shm::kCallSlots].call, Code::mismatch, ""};
+      return Trouble{Trouble::mismatch, p, peers_[p].state->calls[call_.sequence % shm::kCallSlots].call,
+                     Code::mismatch, ""};
     const bool partner = std::find(partners.begin(), partners.end(), p) != partners.end();
     if (done && !partner) continue;
     if (departure) return Trouble{Trouble::left, p, {}, Code::peer_failed, "it has left the communicator"};
     // Its last words may have been written just before the end.
-    if (!heaps_[p]->alive() && (partner || !finished())) return Trouble{Trouble::dead, p, {}, Code::peer_failed, "its process has ended"};
+    if (!heaps_[p]->alive() && (partner || !finished()))
+      return Trouble{Trouble::dead, p, {}, Code::peer_failed, "its process has ended"};
   }
   return std::nullopt;
 }

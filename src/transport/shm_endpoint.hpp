@@ -29,10 +29,10 @@ class ShmGraveyard {
   std::vector<Grave> graves_;
 };
 
-// A block of a few ranks stays below 2 MiB, so that it lies in small pages: a communicator that is hardly used takes hardly any
-// memory.
+// A block of a few ranks stays below 2 MiB, so that it lies in small pages: a communicator that is hardly
+// used takes hardly any memory.
 struct ShmOptions {
-  size_t staging_bytes = size_t{13} << 17;         // per rank, for collectives
+  size_t staging_bytes = size_t{13} << 17;        // per rank, for collectives
   size_t packet_staging_bytes = size_t{1} << 18;  // per rank, for point to point
 };
 
@@ -40,7 +40,9 @@ struct ShmOptions {
 class ShmBlock {
  public:
   static Result<ShmBlock> make(int ranks, const ShmOptions& options);
-  ShmBlock(ShmBlock&& other) noexcept : block_(other.block_), layout_(other.layout_) { other.block_ = nullptr; }
+  ShmBlock(ShmBlock&& other) noexcept : block_(other.block_), layout_(other.layout_) {
+    other.block_ = nullptr;
+  }
   ShmBlock& operator=(ShmBlock&&) = delete;
   ~ShmBlock();
   uint64_t offset() const;
@@ -55,7 +57,8 @@ class ShmBlock {
 class ShmEndpoint final : public Endpoint {
  public:
   // `heaps[r]` and `offsets[r]`: heap and block of rank r (entry `rank`: the own ones).
-  ShmEndpoint(int rank, ShmBlock block, std::vector<std::shared_ptr<PeerHeap>> heaps, const std::vector<uint64_t>& offsets);
+  ShmEndpoint(int rank, ShmBlock block, std::vector<std::shared_ptr<PeerHeap>> heaps,
+              const std::vector<uint64_t>& offsets);
   ~ShmEndpoint() override;
 
   void enter(const CallSignature& call, std::byte* output, size_t output_bytes) override;
@@ -65,7 +68,9 @@ class ShmEndpoint final : public Endpoint {
   size_t max_staged() const override { return staging_.bytes / 4; }
   std::byte* stage(std::span<const int> peers, size_t bytes) override;
   void post(std::span<const int> peers, const Key& key, size_t bytes) override;
-  bool can_send_direct(const std::byte* data, size_t bytes) const override { return own_.contains(data, bytes); }
+  bool can_send_direct(const std::byte* data, size_t bytes) const override {
+    return own_.contains(data, bytes);
+  }
   bool post_direct(std::span<const int> peers, const Key& key, const std::byte* data, size_t bytes) override;
   std::byte* landing(int peer) const override;
   bool post_landed(int peer, const Key& key, const std::byte* data, size_t bytes) override;
@@ -74,7 +79,8 @@ class ShmEndpoint final : public Endpoint {
   Message find(int peer, const Key& key) override;
   void release(int peer, const Message& message) override;
   size_t max_packet_data() const override { return packet_staging_.bytes / 4; }
-  bool push(int peer, uint8_t type, const void* header, size_t header_bytes, const std::byte* data, size_t bytes) override;
+  bool push(int peer, uint8_t type, const void* header, size_t header_bytes, const std::byte* data,
+            size_t bytes) override;
   bool peek(int peer, Packet* packet) override;
   void pop(int peer) override;
   int64_t locate(const std::byte* data, size_t bytes) const override;
@@ -89,8 +95,8 @@ class ShmEndpoint final : public Endpoint {
   // The sender's end of a ring in a peer's block.
   struct Outgoing {
     shm::Ring* ring;
-    uint32_t next = 0;                  // position of the next entry
-    mutable uint32_t released = 0;      // as last read
+    uint32_t next = 0;              // position of the next entry
+    mutable uint32_t released = 0;  // as last read
     bool full() const;
     bool has_released(uint32_t position) const;  // and everything before
   };
@@ -101,10 +107,10 @@ class ShmEndpoint final : public Endpoint {
     uint32_t consumed = 0;  // bit i: entry base + i is done with
     void release(uint32_t position);
   };
-  // Memory given out in order and taken back in order, as receivers release what they read: a ring, of which what
-  // lies between tail and head is in use. It always goes once around: what was staged last lies in the cache of the core that
-  // read it, and writing there again costs twice as much as writing to memory that has moved on to the shared cache
-  // (docs/decisions/0003-staging-goes-around.md).
+  // Memory given out in order and taken back in order, as receivers release what they read: a ring, of which
+  // what lies between tail and head is in use. It always goes once around: what was staged last lies in the
+  // cache of the core that read it, and writing there again costs twice as much as writing to memory that has
+  // moved on to the shared cache (docs/decisions/0003-staging-goes-around.md).
   struct Staging {
     struct Pending {
       size_t end;

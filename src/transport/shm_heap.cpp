@@ -34,13 +34,15 @@ size_t round_up(size_t value, size_t unit) { return (value + unit - 1) / unit * 
 
 // Address space of `bytes` aligned to 2 MiB and backed by `fd`; null with errno set.
 std::byte* map_aligned(int fd, size_t bytes) {
-  void* reserved = mmap(nullptr, bytes + kHuge, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* reserved =
+      mmap(nullptr, bytes + kHuge, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (reserved == MAP_FAILED) return nullptr;
   auto* begin = static_cast<std::byte*>(reserved);
   auto* aligned = reinterpret_cast<std::byte*>(round_up(reinterpret_cast<uintptr_t>(begin), kHuge));
   if (aligned != begin) munmap(begin, static_cast<size_t>(aligned - begin));
   munmap(aligned + bytes, static_cast<size_t>(begin + kHuge - aligned));
-  if (mmap(aligned, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE, fd, 0) == MAP_FAILED) {
+  if (mmap(aligned, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE, fd, 0) ==
+      MAP_FAILED) {
     const int reason = errno;
     munmap(aligned, bytes);
     errno = reason;
@@ -62,7 +64,8 @@ size_t available_memory() {
     if (name == "MemAvailable:") available = kib * 1024;
   }
   size_t limit = 0, current = 0;
-  if (std::ifstream("/sys/fs/cgroup/memory.max") >> limit && std::ifstream("/sys/fs/cgroup/memory.current") >> current)
+  if (std::ifstream("/sys/fs/cgroup/memory.max") >> limit &&
+      std::ifstream("/sys/fs/cgroup/memory.current") >> current)
     available = std::min(available, limit > current ? limit - current : 0);
   return available;
 }
@@ -76,7 +79,8 @@ Result<ShmHeap*> ShmHeap::instance(size_t bytes) {
   const int fd = memfd_create("wia-heap", MFD_CLOEXEC);
   if (fd < 0) return Status::error(Code::system, "shared memory: memfd_create: {}", std::strerror(errno));
   struct sysinfo machine;
-  const size_t memory = sysinfo(&machine) == 0 ? size_t{machine.totalram} * machine.mem_unit : size_t{16} << 30;
+  const size_t memory =
+      sysinfo(&machine) == 0 ? size_t{machine.totalram} * machine.mem_unit : size_t{16} << 30;
   size_t want = bytes ? round_up(bytes, 16 * kHuge) : std::bit_ceil(memory);
   std::byte* base = nullptr;
   // Address space may be limited (ulimit -v, containers): half as much will often do.
@@ -87,8 +91,10 @@ Result<ShmHeap*> ShmHeap::instance(size_t bytes) {
   if (!base) {
     const int reason = errno;
     close(fd);
-    return Status::error(Code::out_of_memory, "shared memory: no address space for a heap of {} MiB: {}; WIA_HEAP_SIZE sets its size",
-                         16 * kHuge >> 20, std::strerror(reason));
+    return Status::error(
+        Code::out_of_memory,
+        "shared memory: no address space for a heap of {} MiB: {}; WIA_HEAP_SIZE sets its size",
+        16 * kHuge >> 20, std::strerror(reason));
   }
   auto* heap = new ShmHeap(fd, base, want);
   instance_.store(heap, std::memory_order_release);
@@ -141,15 +147,18 @@ Result<std::byte*> ShmHeap::allocate(size_t bytes) {
   if (bytes >= kCheckedFrom) {
     const size_t available = available_memory();
     if (bytes > available)
-      return Status::error(Code::out_of_memory, "{} bytes of shared memory asked for, {} bytes of memory are free", bytes, available);
+      return Status::error(Code::out_of_memory,
+                           "{} bytes of shared memory asked for, {} bytes of memory are free", bytes,
+                           available);
   }
   std::lock_guard lock(mutex_);
   Region& region = bytes < kHuge ? small_ : large_;
   const size_t rounded = round_up(std::max<size_t>(bytes, 1), region.granule);
   const size_t offset = rounded >= bytes ? region.take(rounded) : 0;
   if (offset == 0)
-    return Status::error(Code::out_of_memory, "{} bytes do not fit into the shared heap of {} bytes; WIA_HEAP_SIZE sets its size", bytes,
-                         bytes_);
+    return Status::error(Code::out_of_memory,
+                         "{} bytes do not fit into the shared heap of {} bytes; WIA_HEAP_SIZE sets its size",
+                         bytes, bytes_);
   used_[offset] = rounded;
   return base_ + offset;
 }
@@ -163,12 +172,15 @@ bool ShmHeap::free(void* pointer) {
   // Whole pages inside go back to the system at once.
   const size_t first = round_up(offset, kPage), last = (offset + bytes) / kPage * kPage;
   if (last > first && last - first >= 16 * kPage)
-    fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(first), static_cast<off_t>(last - first));
+    fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(first),
+              static_cast<off_t>(last - first));
   (bytes < kHuge ? small_ : large_).give(offset, bytes);
   return true;
 }
 
-std::string ShmHeap::address() const { return fmt::format("{} {} {} {}", getpid(), fd_, header().nonce, bytes_); }
+std::string ShmHeap::address() const {
+  return fmt::format("{} {} {} {}", getpid(), fd_, header().nonce, bytes_);
+}
 
 Result<std::shared_ptr<PeerHeap>> PeerHeap::open(const std::string& address) {
   int pid = 0, fd = 0;
@@ -187,16 +199,22 @@ Result<std::shared_ptr<PeerHeap>> PeerHeap::open(const std::string& address) {
   const std::string path = fmt::format("/proc/{}/fd/{}", pid, fd);
   const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
   if (file < 0)
-    return Status::error(Code::unreachable, "no shared memory with process {}: {}: {}", pid, path, std::strerror(errno));
+    return Status::error(Code::unreachable, "no shared memory with process {}: {}: {}", pid, path,
+                         std::strerror(errno));
   struct stat info;
-  std::byte* base = fstat(file, &info) == 0 && static_cast<size_t>(info.st_size) == bytes ? map_aligned(file, bytes) : nullptr;
+  std::byte* base = fstat(file, &info) == 0 && static_cast<size_t>(info.st_size) == bytes
+                        ? map_aligned(file, bytes)
+                        : nullptr;
   const int reason = errno;
   close(file);
   if (!base)
-    return Status::error(Code::unreachable, "no shared memory with process {}: mapping {} bytes: {}", pid, bytes, std::strerror(reason));
+    return Status::error(Code::unreachable, "no shared memory with process {}: mapping {} bytes: {}", pid,
+                         bytes, std::strerror(reason));
   peer->base_ = base;
   if (peer->header().magic != kMagic || peer->header().nonce != nonce)
-    return Status::error(Code::unreachable, "no shared memory with process {}: {} is not its heap (another PID namespace?)", pid, path);
+    return Status::error(Code::unreachable,
+                         "no shared memory with process {}: {} is not its heap (another PID namespace?)", pid,
+                         path);
   peer->pidfd_ = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
   return peer;
 }

@@ -1,13 +1,13 @@
 // Memory that the processes of one host share.
 //
 // Every process has one heap: an anonymous memory file, mapped once as a whole. Peers open it through
-// /proc/PID/fd/N and check a random nonce inside, so being on the same host is established by doing it. Everything
-// shared lies in heaps: the communicators' rings and staging, and what wia_alloc gives. Since a heap is mapped as a
-// whole, an address in it is a peer's base plus an offset, and a new communicator needs neither a descriptor
-// nor a mapping.
+// /proc/PID/fd/N and check a random nonce inside, so being on the same host is established by doing it.
+// Everything shared lies in heaps: the communicators' rings and staging, and what wia_alloc gives. Since a
+// heap is mapped as a whole, an address in it is a peer's base plus an offset, and a new communicator needs
+// neither a descriptor nor a mapping.
 //
-// The file has no name: nothing is left behind when a process is killed, /dev/shm and its size play no part. Pages
-// come into being when they are touched and go back to the system when freed.
+// The file has no name: nothing is left behind when a process is killed, /dev/shm and its size play no part.
+// Pages come into being when they are touched and go back to the system when freed.
 //
 // Thread safe.
 #pragma once
@@ -40,8 +40,8 @@ class ShmHeap {
   // The heap if there is one already.
   static ShmHeap* existing();
 
-  // At least 64-byte aligned; from 2 MiB on aligned to that, with huge pages where the system has them. Null: no room. The error
-  // says how much was asked for and how much there is.
+  // At least 64-byte aligned; from 2 MiB on aligned to that, with huge pages where the system has them. Null:
+  // no room. The error says how much was asked for and how much there is.
   Result<std::byte*> allocate(size_t bytes);
   // False: not a pointer that allocate() gave.
   bool free(void* pointer);

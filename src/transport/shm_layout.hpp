@@ -3,8 +3,8 @@
 //   RankState | collective Ring[P] | packet Ring[P] | departures[P] | staging | packet staging
 //
 // Ring s is written by rank s and read by the owner of the block. Only the owner frees the block, and
-// only after every rank has departed (written its departure into it) or ended: until then late reads and writes are harmless.
-// docs/formats/shared-memory.md shows one exchange byte by byte.
+// only after every rank has departed (written its departure into it) or ended: until then late reads and
+// writes are harmless. docs/formats/shared-memory.md shows one exchange byte by byte.
 #pragma once
 #include <atomic>
 #include <cstddef>
@@ -21,8 +21,8 @@ constexpr uint32_t kCallSlots = 4;
 
 enum class EntryKind : uint8_t { in_line, staged, direct, landed, packet };
 
-// One cache line. `sequence` is position + 1, stored last: the entry is valid when the reader finds the number that it
-// expects, so the reader polls the line that brings the data.
+// One cache line. `sequence` is position + 1, stored last: the entry is valid when the reader finds the
+// number that it expects, so the reader polls the line that brings the data.
 struct alignas(64) Entry {
   std::atomic<uint32_t> sequence;
   uint16_t type;  // packets
@@ -35,9 +35,9 @@ struct alignas(64) Entry {
   union {
     std::byte inline_data[kInlineBytes];
     struct {
-      uint64_t offset;   // staged, direct: in the sender's heap; landed: in the receiver's
+      uint64_t offset;  // staged, direct: in the sender's heap; landed: in the receiver's
       uint64_t bytes;
-      int64_t landing;   // where the sender's output lies in its heap; negative: not there
+      int64_t landing;  // where the sender's output lies in its heap; negative: not there
     } place;
   };
 };

@@ -30,7 +30,8 @@ std::vector<int> roots_of(const Algorithm& algorithm, int ranks) {
   if (ranks <= kFew) {
     for (int r = 0; r < ranks; ++r) roots.push_back(r);
   } else if (ranks <= kMany) {
-    roots = {0, 1, ranks - 1, static_cast<int>(mix(static_cast<uint64_t>(ranks)) % static_cast<uint64_t>(ranks))};
+    roots = {0, 1, ranks - 1,
+             static_cast<int>(mix(static_cast<uint64_t>(ranks)) % static_cast<uint64_t>(ranks))};
   } else {
     roots = {ranks / 3};
   }
@@ -85,7 +86,8 @@ std::vector<Case::InPlace> in_place_of(const Algorithm& algorithm, int ranks) {
   using InPlace = Case::InPlace;
   if (algorithm.collective == Collective::barrier) return {InPlace::none};
   if (ranks > kMany) return {InPlace::all};
-  if (in_place_everywhere(algorithm.collective) && ranks <= kFew) return {InPlace::none, InPlace::all, InPlace::some};
+  if (in_place_everywhere(algorithm.collective) && ranks <= kFew)
+    return {InPlace::none, InPlace::all, InPlace::some};
   return {InPlace::none, InPlace::all};
 }
 
@@ -117,7 +119,8 @@ std::vector<Case> cases_of(const Algorithm& algorithm, int ranks) {
 Shape Case::shape_of(int rank) const {
   Shape mine = shape;
   mine.rank = rank;
-  mine.in_place = in_place == InPlace::all || (in_place == InPlace::some && mix(static_cast<uint64_t>(rank)) % 2 == 0);
+  mine.in_place =
+      in_place == InPlace::all || (in_place == InPlace::some && mix(static_cast<uint64_t>(rank)) % 2 == 0);
   if (!in_place_everywhere(shape.collective)) mine.in_place &= mine.is_root();
   return mine;
 }
@@ -167,8 +170,9 @@ std::vector<int> victims_of(int ranks, uint64_t seed) {
 std::vector<Variant> variants_of(const Case& a_case) {
   const int ranks = a_case.shape.ranks;
   std::vector<Variant> variants;
-  const auto add = [&](uint32_t length, uint32_t unit, uint32_t slices, uint32_t window, const LoopOptions& transport,
-                       Order order, int victim = -1, Element element = Element::token) {
+  const auto add = [&](uint32_t length, uint32_t unit, uint32_t slices, uint32_t window,
+                       const LoopOptions& transport, Order order, int victim = -1,
+                       Element element = Element::token) {
     variants.push_back({element, length, unit, slices, window, transport, order, victim, 0});
   };
   if (ranks > kMany) {
@@ -178,21 +182,19 @@ std::vector<Variant> variants_of(const Case& a_case) {
     add(6, 4, 3, 2, staged(4), Order::backward);
     add(20, 1, 10, 8, in_order(16), Order::random);  // what shared memory has
     add(7, 1, 3, 3, staged(6), Order::random);
-    add(0, 1, 1, 1, staged(2), Order::random);
     add(2, 1, 1, 1, direct(2), Order::random);
     add(6, 1, 3, 2, landing(4), Order::random);
-    if (reduces(a_case.shape.collective)) {
-      add(5, 1, 3, 2, staged(16), Order::forward, -1, Element::average);
-      add(4, 1, 1, 1, landing(16), Order::backward, -1, Element::average);
-    }
+    if (reduces(a_case.shape.collective)) add(5, 1, 3, 2, landing(16), Order::forward, -1, Element::average);
     const std::vector<int> victims = victims_of(ranks, static_cast<uint64_t>(a_case.shape.root));
     for (const int victim : victims) {
       if (ranks <= kSome || victim == victims.front()) add(2, 1, 1, 1, direct(16), Order::starve, victim);
       if (ranks <= kSome || victim == victims.back()) add(3, 1, 1, 1, landing(16), Order::starve, victim);
     }
     if (ranks <= kSome) {
+      add(0, 1, 1, 1, staged(2), Order::random);
       add(4, 1, 2, 2, landing(4), Order::starve, 0);
       add(4, 4, 1, 1, landing(16), Order::forward);
+      if (reduces(a_case.shape.collective)) add(4, 1, 1, 1, staged(2), Order::backward, -1, Element::average);
     }
   }
   for (size_t i = 0; i < variants.size(); ++i) variants[i].seed = i + 1;

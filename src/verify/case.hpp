@@ -1,8 +1,8 @@
 // What is proven of an algorithm: in which shapes it is built, and in which ways each of them is run.
 //
-// A Case is the group that makes the call. A Variant is one run of it: how much data, in how many slices, what the
-// transport can do, and in what order the ranks move. Everything follows from (algorithm, ranks) alone, so that a
-// failure is repeated by naming these.
+// A Case is the group that makes the call. A Variant is one run of it: how much data, in how many slices,
+// what the transport can do, and in what order the ranks move. Everything follows from (algorithm, ranks)
+// alone, so that a failure is repeated by naming these.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -26,15 +26,16 @@ struct Case {
 
 // What the elements are.
 enum class Element : uint8_t {
-  token,    // random 128-bit numbers, added with wrap-around: any wrong, missing or doubled contribution shows
-  average,  // 32-bit integers, averaged: partial sums are longer, and divided once, so formats that differ show
+  token,  // random 128-bit numbers, added with wrap-around: any wrong, missing or doubled contribution shows
+  average,  // 32-bit integers, averaged: partial sums are longer, and divided once, so formats that differ
+            // show
 };
 
 enum class Order : uint8_t {
-  forward,   // rank 0, 1, 2 ..., each as far as it can go
+  forward,  // rank 0, 1, 2 ..., each as far as it can go
   backward,
-  random,    // one message at a time
-  starve,    // the victim gets a message only when nobody else can move: data waits for it as long as it can
+  random,  // one message at a time
+  starve,  // the victim gets a message only when nobody else can move: data waits for it as long as it can
 };
 
 struct Variant {

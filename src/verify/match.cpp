@@ -14,7 +14,8 @@ namespace {
 // A send or a receive: in the order of peers, then of tags.
 class End {
  public:
-  End(const Step& step, size_t index) : bits_(uint64_t{static_cast<uint32_t>(step.peer)} << 40 | uint64_t{step.tag} << 24 | index) {}
+  End(const Step& step, size_t index)
+      : bits_(uint64_t{static_cast<uint32_t>(step.peer)} << 40 | uint64_t{step.tag} << 24 | index) {}
   int peer() const { return static_cast<int>(bits_ >> 40); }
   int tag() const { return static_cast<int>(bits_ >> 24 & 0xffff); }
   size_t index() const { return bits_ & 0xffffff; }
@@ -24,14 +25,28 @@ class End {
   uint64_t bits_;
 };
 
+// Peers mostly come in turn, upwards or downwards from the own rank: then it is enough to turn the list.
+void sort(std::vector<End>& ends) {
+  for (int turned = 0; turned < 2; ++turned) {
+    const auto middle = std::is_sorted_until(ends.begin(), ends.end());
+    if (middle == ends.end()) return;
+    if (std::is_sorted(middle, ends.end()) && ends.back() < ends.front()) {
+      std::rotate(ends.begin(), middle, ends.end());
+      return;
+    }
+    std::reverse(ends.begin(), ends.end());
+  }
+  std::sort(ends.begin(), ends.end());
+}
+
 // The messages of one rank.
 class Ends {
  public:
   explicit Ends(const Schedule& schedule) {
     steps_.reserve(schedule.num_steps());
     for (int l = 0; l < schedule.lanes(); ++l) add(schedule.lane(l));
-    if (!std::is_sorted(sends_.begin(), sends_.end())) std::sort(sends_.begin(), sends_.end());
-    if (!std::is_sorted(receives_.begin(), receives_.end())) std::sort(receives_.begin(), receives_.end());
+    sort(sends_);
+    sort(receives_);
   }
   const std::vector<End>& sends() const { return sends_; }
   const std::vector<End>& receives() const { return receives_; }
@@ -68,14 +83,16 @@ bool arrives_partial(const Step& receive) {
 }
 
 Status mismatch(int from, int to, int tag, const char* what) {
-  return Status::error(Code::protocol, "the message from rank {} to rank {} with tag {} {}", from, to, tag, what);
+  return Status::error(Code::protocol, "the message from rank {} to rank {} with tag {} {}", from, to, tag,
+                       what);
 }
 
 // `what` is wrong with a send and its receive; null: nothing.
 const char* wrong_with(const Step& send, bool lands, const Step& receive) {
   if (send.chunks != receive.chunks) return "has other chunks on both ends";
   if (receive.chunks == 0) return nullptr;
-  if (send.src.partial() != arrives_partial(receive)) return "is a partial sum on one end and raw on the other";
+  if (send.src.partial() != arrives_partial(receive))
+    return "is a partial sum on one end and raw on the other";
   if (lands && (receive.kind != Kind::recv || receive.dst != send.src))
     return "comes from a reduction into the output and does not go to the same chunk there";
   return nullptr;
@@ -96,7 +113,8 @@ class Matcher {
     for (int to = 0; to < ranks; ++to) {
       const auto& receives = ends_[static_cast<size_t>(to)].receives();
       const size_t next = next_[static_cast<size_t>(to)];
-      if (next < receives.size()) return mismatch(receives[next].peer(), to, receives[next].tag(), "is not sent");
+      if (next < receives.size())
+        return mismatch(receives[next].peer(), to, receives[next].tag(), "is not sent");
     }
     return {};
   }
@@ -107,9 +125,12 @@ class Matcher {
     const Ends& receiver = ends_[static_cast<size_t>(send.peer())];
     size_t& next = next_[static_cast<size_t>(send.peer())];
     const bool any = next < receiver.receives().size();
-    const auto wanted = any ? std::pair(receiver.receives()[next].peer(), receiver.receives()[next].tag()) : std::pair(INT_MAX, 0);
-    if (wanted > std::pair(from, send.tag())) return mismatch(from, send.peer(), send.tag(), "is not received");
-    if (wanted < std::pair(from, send.tag())) return mismatch(wanted.first, send.peer(), wanted.second, "is not sent");
+    const auto wanted = any ? std::pair(receiver.receives()[next].peer(), receiver.receives()[next].tag())
+                            : std::pair(INT_MAX, 0);
+    if (wanted > std::pair(from, send.tag()))
+      return mismatch(from, send.peer(), send.tag(), "is not received");
+    if (wanted < std::pair(from, send.tag()))
+      return mismatch(wanted.first, send.peer(), wanted.second, "is not sent");
     const Step& receive = receiver.step(receiver.receives()[next++]);
     const char* wrong = wrong_with(sender.step(send), sender.lands(send), receive);
     return wrong ? mismatch(from, send.peer(), send.tag(), wrong) : Status();
@@ -123,8 +144,10 @@ class Matcher {
 
 Status check_match(std::span<const Schedule> schedules) {
   for (const Schedule& schedule : schedules)
-    if (schedule.input_chunks() != schedules[0].input_chunks() || schedule.output_chunks() != schedules[0].output_chunks())
-      return Status::error(Code::protocol, "rank {} divides its buffers otherwise than rank 0", &schedule - schedules.data());
+    if (schedule.input_chunks() != schedules[0].input_chunks() ||
+        schedule.output_chunks() != schedules[0].output_chunks())
+      return Status::error(Code::protocol, "rank {} divides its buffers otherwise than rank 0",
+                           &schedule - schedules.data());
   return Matcher(schedules).all();
 }
 
@@ -142,7 +165,8 @@ uint64_t fingerprint(std::span<const Schedule> schedules) {
         for (const uint64_t word : words) add(word);
         if (step.kind != Kind::reduce) continue;
         for (const Ref source : schedule.sources_of(step))
-          add(uint64_t{static_cast<uint32_t>(source.buffer())} << 33 | uint64_t{source.partial()} << 32 | source.chunk());
+          add(uint64_t{static_cast<uint32_t>(source.buffer())} << 33 | uint64_t{source.partial()} << 32 |
+              source.chunk());
       }
     }
     print = mix(print);

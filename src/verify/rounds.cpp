@@ -24,7 +24,8 @@ class Rounds {
     }
     int longest = 0;
     for (const Rank& rank : ranks_)
-      for (const std::vector<int>& lane : rank.lanes) longest = std::max(longest, lane.empty() ? 0 : lane.back());
+      for (const std::vector<int>& lane : rank.lanes)
+        longest = std::max(longest, lane.empty() ? 0 : lane.back());
     return longest;
   }
 
@@ -42,7 +43,7 @@ class Rounds {
     std::vector<int>& done = rank.lanes[static_cast<size_t>(l)];
     const auto steps = schedules_[static_cast<size_t>(r)].lane(l);
     const size_t before = done.size();
-    for (; done.size() < steps.size(); ) {
+    for (; done.size() < steps.size();) {
       const Step& step = steps[done.size()];
       int depth = done.empty() ? 0 : done.back();
       if (step.wait_position > 0) {

@@ -9,21 +9,24 @@
 
 namespace wia {
 
-Runner::Runner(int ranks, const LoopOptions& options) : group_(ranks, options), states_(static_cast<size_t>(ranks)) {
+Runner::Runner(int ranks, const LoopOptions& options)
+    : group_(ranks, options), states_(static_cast<size_t>(ranks)) {
   for (int r = 0; r < ranks; ++r) executions_.push_back(std::make_unique<Execution>(group_.endpoint(r)));
   bindings_.resize(states_.size());
   shuffled_.resize(states_.size());
   std::iota(shuffled_.begin(), shuffled_.end(), 0);
 }
 
-Status Runner::run(std::span<const Schedule> schedules, const World& world, const Variant& variant, bool barrier) {
+Status Runner::run(std::span<const Schedule> schedules, const World& world, const Variant& variant,
+                   bool barrier) {
   schedules_ = schedules;
   world_ = &world;
   random_ = variant.seed;
   ++sequence_;
   running_ = group_.ranks();
   states_.assign(states_.size(), Rank::waiting_to_begin);
-  WIA_RETURN_IF_ERROR(variant.order == Order::starve ? run_starving(variant.victim, barrier) : run_ordered(variant.order));
+  WIA_RETURN_IF_ERROR(variant.order == Order::starve ? run_starving(variant.victim, barrier)
+                                                     : run_ordered(variant.order));
   for (int r = 0; r < group_.ranks(); ++r) {
     const size_t left = group_.endpoint(r).undelivered();
     if (left > 0) return Status::error(Code::protocol, "{} messages to rank {} are left over", left, r);
@@ -64,7 +67,8 @@ bool Runner::pass(Order order) {
   const int ranks = group_.ranks();
   bool moved = false;
   if (order == Order::random) {
-    for (size_t i = shuffled_.size(); i > 1; --i) std::swap(shuffled_[i - 1], shuffled_[(random_ = mix(random_)) % i]);
+    for (size_t i = shuffled_.size(); i > 1; --i)
+      std::swap(shuffled_[i - 1], shuffled_[(random_ = mix(random_)) % i]);
     for (const int rank : shuffled_) {
       group_.endpoint(rank).allow(1);
       moved |= step(rank);
@@ -120,7 +124,8 @@ Status Runner::run_starving(int victim, bool barrier) {
 
 Status Runner::failure() const {
   const Execution& execution = *executions_[static_cast<size_t>(failed_)];
-  return Status::error(execution.status().code(), "rank {}: {} ({})", failed_, execution.status().text(), execution.cursors());
+  return Status::error(execution.status().code(), "rank {}: {} ({})", failed_, execution.status().text(),
+                       execution.cursors());
 }
 
 Status Runner::stuck() const {
@@ -133,7 +138,8 @@ Status Runner::stuck() const {
       break;
     }
     const Execution& execution = *executions_[static_cast<size_t>(r)];
-    text += fmt::format("\n  rank {} waits for {}: {}", r, fmt::join(execution.waiting_for(), ", "), execution.cursors());
+    text += fmt::format("\n  rank {} waits for {}: {}", r, fmt::join(execution.waiting_for(), ", "),
+                        execution.cursors());
   }
   return Status(Code::protocol, text);
 }

@@ -1,4 +1,5 @@
-// Runs the schedules of all ranks in one thread with the engine that also runs them for real, in a chosen order.
+// Runs the schedules of all ranks in one thread with the engine that also runs them for real, in a chosen
+// order.
 #pragma once
 #include <memory>
 #include <span>
@@ -17,8 +18,8 @@ class Runner {
   Runner(int ranks, const LoopOptions& options);
   const LoopOptions& transport() const { return group_.options(); }
 
-  // Status: the call ended on every rank and nothing is left on the way; else who waits where. After an error the
-  // runner is of no more use. `barrier`: nobody may be done before all have begun.
+  // Status: the call ended on every rank and nothing is left on the way; else who waits where. After an error
+  // the runner is of no more use. `barrier`: nobody may be done before all have begun.
   Status run(std::span<const Schedule> schedules, const World& world, const Variant& variant, bool barrier);
 
  private:

@@ -9,7 +9,8 @@
 
 namespace wia {
 Values::Number Values::input(int rank, uint32_t chunk, uint64_t i) const {
-  const uint64_t low = mix(seed_ ^ mix(uint64_t{static_cast<uint32_t>(rank)} << 32 | chunk) ^ i * 0x9e3779b97f4a7c15);
+  const uint64_t low =
+      mix(seed_ ^ mix(uint64_t{static_cast<uint32_t>(rank)} << 32 | chunk) ^ i * 0x9e3779b97f4a7c15);
   if (element_ == Element::token) return Number{mix(low)} << 64 | low;
   return static_cast<Number>(static_cast<__int128>(static_cast<int32_t>(low) / 1024));
 }

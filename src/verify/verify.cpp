@@ -89,7 +89,8 @@ class Verification {
       for (const int ranks : options.ranks) jobs_.push_back({a, ranks});
     }
     // The largest first, so that no thread is left with one at the end.
-    std::stable_sort(jobs_.begin(), jobs_.end(), [](const Job& a, const Job& b) { return a.ranks > b.ranks; });
+    std::stable_sort(jobs_.begin(), jobs_.end(),
+                     [](const Job& a, const Job& b) { return a.ranks > b.ranks; });
   }
 
   std::vector<Proof> run() {
@@ -128,7 +129,8 @@ class Verification {
       if (status.code() == Code::unsupported) continue;
       ++cases;
       if (status.ok()) {
-        if (!known.emplace(fingerprint(*schedules), one.shape.root, one.shape.even, one.in_place).second) continue;
+        if (!known.emplace(fingerprint(*schedules), one.shape.root, one.shape.even, one.in_place).second)
+          continue;
         status = variants.all(one, *schedules, &runs);
       }
       if (status.ok()) continue;
@@ -143,7 +145,8 @@ class Verification {
     proof.seconds += took.count();
     if (failure.empty()) {
       (cases > 0 ? proof.proven : proof.unsupported).push_back(job.ranks);
-    } else if (proof.failure.empty() || job.ranks < proof.failed_ranks) {  // the smallest is the easiest to look at
+    } else if (proof.failure.empty() ||
+               job.ranks < proof.failed_ranks) {  // the smallest is the easiest to look at
       proof.failure = std::move(failure);
       proof.failed_ranks = job.ranks;
     }

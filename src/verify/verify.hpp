@@ -1,13 +1,15 @@
 // Proves algorithms: every schedule gives the right result on every rank, whatever the ranks' speeds.
 //
 // The engine itself runs all ranks' schedules over the in-process transport, on random 128-bit tokens with
-// wrap-around addition; results are compared with the closed form, inputs and the space around buffers must be
-// unchanged, and no message may be left over. What is covered for how many ranks is said in case.cpp and in
-// docs/verification.md. In short, for each case (root, in place, uneven lengths, nodes):
+// wrap-around addition; results are compared with the closed form, inputs and the space around buffers must
+// be unchanged, and no message may be left over. What is covered for how many ranks is said in case.cpp and
+// in docs/verification.md. In short, for each case (root, in place, uneven lengths, nodes):
 //
-//   deadlock    messages between two ranks: at most 2 a slice in flight; and 16 that make room only in order, for
+//   deadlock    messages between two ranks: at most 2 a slice in flight; and 16 that make room only in order,
+//   for
 //               8 slices in flight
-//   hazards     data is read from the sender's own memory, and results are written into the receiver's; each rank in
+//   hazards     data is read from the sender's own memory, and results are written into the receiver's; each
+//   rank in
 //               turn (up to 8 ranks; else two) gets a message only when no other rank can move
 //   formats     int32 average, where a partial sum and a result differ
 //   slices      1 to 10, windows of 1 to 8, chunks without elements

@@ -136,7 +136,8 @@ size_t World::place(Rank& rank, size_t begin) const {
     at += round_up(output_bytes) + kGuard;
   }
   if (in_place && gathers) rank.input = rank.output + rank.output_extents.begin(own) * values_.bytes();
-  if (in_place && !gathers) rank.output = rank.input + (scatters ? rank.input_extents.begin(own) * values_.bytes() : 0);
+  if (in_place && !gathers)
+    rank.output = rank.input + (scatters ? rank.input_extents.begin(own) * values_.bytes() : 0);
   return at;
 }
 
@@ -150,7 +151,8 @@ void World::fill() {
     for (uint32_t c = 0; c < input_parts_ && rank.input != kNone; ++c) {
       const Part one = part(rank.input_extents, input_parts_, c);
       for (uint64_t i = 0; i < one.length; ++i)
-        values_.store(at(rank.input) + (one.begin + i) * values_.bytes(), values_.input(rank.shape.rank, c, i));
+        values_.store(at(rank.input) + (one.begin + i) * values_.bytes(),
+                      values_.input(rank.shape.rank, c, i));
     }
   }
 }
@@ -188,9 +190,11 @@ Status World::check_part(const Rank& rank, bool output, const Part& part) {
   std::byte* element = at(output ? rank.output : rank.input) + part.begin * values_.bytes();
   const int r = rank.shape.rank;
   for (uint64_t i = 0; i < part.length; ++i, element += values_.bytes()) {
-    if (values_.equal(element, output ? values_.output(r, part.chunk, i) : values_.input(r, part.chunk, i))) continue;
+    if (values_.equal(element, output ? values_.output(r, part.chunk, i) : values_.input(r, part.chunk, i)))
+      continue;
     if (!output)
-      return Status::error(Code::protocol, "rank {}: element {} of input part {} was changed", r, i, part.chunk);
+      return Status::error(Code::protocol, "rank {}: element {} of input part {} was changed", r, i,
+                           part.chunk);
     return Status::error(Code::protocol, "rank {}: element {} of output part {} {}", r, i, part.chunk,
                          values_.explain(element, r, part.chunk, i));
   }
@@ -203,7 +207,8 @@ Status World::check() {
     for (uint32_t c = 0; c < output_parts_ && rank.output != kNone; ++c)
       WIA_RETURN_IF_ERROR(check_part(rank, true, part(rank.output_extents, output_parts_, c)));
     for (uint32_t c = 0; c < input_parts_ && rank.input != kNone; ++c)
-      if (!overlaps(rank, c)) WIA_RETURN_IF_ERROR(check_part(rank, false, part(rank.input_extents, input_parts_, c)));
+      if (!overlaps(rank, c))
+        WIA_RETURN_IF_ERROR(check_part(rank, false, part(rank.input_extents, input_parts_, c)));
   }
   return check_poison();
 }
@@ -211,13 +216,16 @@ Status World::check() {
 Status World::check_poison() const {
   const std::byte* memory = memory_.get();
   if (memory[0] == Values::kPoison && std::memcmp(memory, memory + 1, bytes_ - 1) == 0) return {};
-  const auto written = std::find_if(memory, memory + bytes_, [](std::byte b) { return b != Values::kPoison; });
+  const auto written =
+      std::find_if(memory, memory + bytes_, [](std::byte b) { return b != Values::kPoison; });
   const auto place = static_cast<size_t>(written - memory);
-  const auto after = std::find_if(all_.begin(), all_.end(), [&](const Rank& rank) { return rank.begin > place; });
+  const auto after =
+      std::find_if(all_.begin(), all_.end(), [&](const Rank& rank) { return rank.begin > place; });
   const Rank& rank = *(after - 1);
   const bool output = rank.output <= place;
   const size_t buffer = output ? rank.output : rank.input;
-  return Status::error(Code::protocol, "rank {}: {} bytes from the start of its {} something was written that is no data",
+  return Status::error(Code::protocol,
+                       "rank {}: {} bytes from the start of its {} something was written that is no data",
                        rank.shape.rank, static_cast<int64_t>(place - buffer), output ? "output" : "input");
 }
 

@@ -1,7 +1,7 @@
 // The buffers of all ranks of one run: filled, bound, and compared with the closed form afterwards.
 //
-// Everything that is not an input is poisoned first: outputs, the gaps between chunks of uneven buffers, and the
-// space around every buffer. check() then looks at every byte. Not thread safe.
+// Everything that is not an input is poisoned first: outputs, the gaps between chunks of uneven buffers, and
+// the space around every buffer. check() then looks at every byte. Not thread safe.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -17,14 +17,16 @@ namespace wia {
 
 class World {
  public:
-  // `chunks`: what the algorithm divides buffers into that it may split as it likes (Schedule::output_chunks).
+  // `chunks`: what the algorithm divides buffers into that it may split as it likes
+  // (Schedule::output_chunks).
   World(const Case& a_case, const Variant& variant, uint32_t chunks);
   World(const World&) = delete;
   World& operator=(const World&) = delete;
 
   // Refers to this object.
   const Binding& binding(int rank) const { return bindings_[static_cast<size_t>(rank)]; }
-  // Results are right, inputs as they were, and nothing else was written; else what is wrong where. Only once.
+  // Results are right, inputs as they were, and nothing else was written; else what is wrong where. Only
+  // once.
   Status check();
 
  private:

@@ -2,8 +2,8 @@
 //
 //   budget_program RANKS OPERATIONS [allocations]
 //
-// Prints the steps of all ranks in one operation; with `allocations` also how many calls of operator new and delete
-// the operations made.
+// Prints the steps of all ranks in one operation; with `allocations` also how many calls of operator new and
+// delete the operations made.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -76,7 +76,8 @@ void all_reduce(std::vector<Rank>& ranks, uint64_t sequence) {
     rank.execution.advance();  // its sends
   }
   for (Rank& rank : ranks) {
-    if (rank.execution.advance() != Execution::State::done || rank.out != static_cast<int64_t>(ranks.size())) std::abort();
+    if (rank.execution.advance() != Execution::State::done || rank.out != static_cast<int64_t>(ranks.size()))
+      std::abort();
   }
 }
 

@@ -145,7 +145,8 @@ class Case {
     for (size_t d = 0; d < destinations_.size(); ++d) destinations.push_back(destination(d));
     const Reducer reducer = Reducer::make(r_.dtype, r_.op, r_.ranks, r_.factor).value();
     reducer({sources.data(), static_cast<int>(sources.size()), destinations.data(),
-             static_cast<int>(destinations.size()), count_, r_.partial_result, streaming_ ? 1 + static_cast<int>(count_ % destinations.size()) : 0});
+             static_cast<int>(destinations.size()), count_, r_.partial_result,
+             streaming_ ? 1 + static_cast<int>(count_ % destinations.size()) : 0});
   }
 
   void check_destination(size_t d) {

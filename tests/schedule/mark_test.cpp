@@ -55,6 +55,19 @@ TEST(Groups, AWaitStartsANewOne) {
             "lane 1: recv output[1] <- rank 1  tag 0\n");
 }
 
+TEST(Groups, TakeAllOrNone) {
+  Builder builder(all_reduce_of(4, 0));
+  builder.send(0, 1, input(0), 0);
+  builder.send(0, 2, input(0), 0);
+  builder.take(0);
+  builder.send(0, 3, input(0), 0);
+  builder.take(0);
+  const Schedule schedule = *std::move(builder).finish();
+  EXPECT_EQ(schedule.lane(0)[0].fused, 1);
+  EXPECT_EQ(schedule.lane(0)[1].fused, 2);
+  EXPECT_EQ(schedule.lane(0)[2].flags, kTake);
+}
+
 TEST(FusedReduction, TakesTheGroupBehindIt) {
   Builder builder(all_reduce_of(3, 0), 3);
   const uint32_t area = builder.allocate_scratch(2);
@@ -99,6 +112,19 @@ TEST(FusedReduction, NotOfOtherDataNorAcrossAWait) {
   waits.wait(0, 1, 1);
   waits.send(0, 1, output(0), 4);
   EXPECT_THAT(text_of(std::move(waits)), Not(HasSubstr("sends")));
+}
+
+TEST(FusedReduction, OfSeveralChunks) {
+  Builder builder(all_reduce_of(3, 0), 4);
+  const uint32_t area = builder.allocate_scratch(2);
+  builder.recv(0, 1, scratch(area), 0, 2, input(1));
+  const std::vector<Ref> sources = {input(1), scratch(area)};
+  builder.reduce(0, output(1), sources, output(1), 2);
+  builder.send(0, 2, output(1), 1, 2);
+  EXPECT_EQ(text_of(std::move(builder)),
+            "lane 0: recv scratch[0..1] <- rank 1  tag 0  sized input[1..2]\n"
+            "lane 0: reduce output[1..2] <- input[1..2], scratch[0..1]  and 1 sends\n"
+            "lane 0: send output[1..2] -> rank 2  tag 1  joined\n");
 }
 
 // One rank's reduce of what two peers send, with room for a mistake in between.

@@ -49,7 +49,8 @@ inline Result<Schedule> ring_all_reduce(const Shape& shape) {
     const uint32_t c = at(i);
     const bool last = i == p - 1;
     const Ref sum = last ? output(c) : partial(sums + c);
-    builder.recv_reduce(0, previous(shape), sum, input(c), i - 1, 1, output(c), i == 1 ? Format::raw : Format::partial);
+    builder.recv_reduce(0, previous(shape), sum, input(c), i - 1, 1, output(c),
+                        i == 1 ? Format::raw : Format::partial);
     builder.send(0, next(shape), sum, i, 1, output(c));
     if (last) builder.take(0);
   }
@@ -96,7 +97,8 @@ inline Result<Schedule> flat_barrier(const Shape& shape) {
 inline constexpr Algorithm kFlatAllReduce{Collective::all_reduce, "flat", "", true, false, flat_all_reduce};
 inline constexpr Algorithm kRingAllReduce{Collective::all_reduce, "ring", "", false, false, ring_all_reduce};
 inline constexpr Algorithm kFlatBroadcast{Collective::broadcast, "flat", "", true, false, flat_broadcast};
-inline constexpr Algorithm kDirectAllGather{Collective::all_gather, "direct", "", true, true, direct_all_gather};
+inline constexpr Algorithm kDirectAllGather{Collective::all_gather, "direct", "", true, true,
+                                            direct_all_gather};
 inline constexpr Algorithm kFlatBarrier{Collective::barrier, "flat", "", true, false, flat_barrier};
 
 }  // namespace wia::examples

@@ -29,8 +29,9 @@ TEST_P(RightAlgorithm, IsProven) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Verify, RightAlgorithm,
-                         testing::Values(&examples::kFlatAllReduce, &examples::kRingAllReduce, &examples::kFlatBroadcast,
-                                         &examples::kDirectAllGather, &examples::kFlatBarrier),
+                         testing::Values(&examples::kFlatAllReduce, &examples::kRingAllReduce,
+                                         &examples::kFlatBroadcast, &examples::kDirectAllGather,
+                                         &examples::kFlatBarrier),
                          [](const auto& tested) {
                            return std::string(name_of(tested.param->collective)) + "_" + tested.param->name;
                          });
@@ -66,7 +67,9 @@ TEST(Verify, WhatAnAlgorithmDoesNotOfferIsNotAFailure) {
 
 // --- Wrong algorithms -------------------------------------------------------------------------
 
-std::string failure_of(const Algorithm& algorithm, int ranks) { return prove({&algorithm}, {ranks})[0].failure; }
+std::string failure_of(const Algorithm& algorithm, int ranks) {
+  return prove({&algorithm}, {ranks})[0].failure;
+}
 
 TEST(VerifyFinds, AWrongChunk) {
   static constexpr Algorithm wrong{Collective::all_gather, "wrong", "", true, false, [](const Shape& shape) {
@@ -135,8 +138,10 @@ TEST(VerifyFinds, ACircleOfRanksThatWaitForOneAnother) {
 TEST(VerifyFinds, AScheduleThatNeedsMoreMessagesOnTheWayThanTransportsHold) {
   static constexpr Algorithm wrong{Collective::barrier, "wrong", "", true, false, [](const Shape& shape) {
                                      Builder builder(shape);
-                                     for (int i = 0; i < 3; ++i) builder.send(0, 1 - shape.rank, input(0), i, 0);
-                                     for (int i = 0; i < 3; ++i) builder.recv(0, 1 - shape.rank, output(0), i, 0);
+                                     for (int i = 0; i < 3; ++i)
+                                       builder.send(0, 1 - shape.rank, input(0), i, 0);
+                                     for (int i = 0; i < 3; ++i)
+                                       builder.recv(0, 1 - shape.rank, output(0), i, 0);
                                      return std::move(builder).finish();
                                    }};
   const std::string failure = failure_of(wrong, 2);
