@@ -95,7 +95,7 @@ def side_by_side(rows, gbps=False, b2b=False):
     values, peers = cells(rows, "b2b_us" if b2b else "median_us")
     have_ours = [o for o in OURS if o in peers]
     out = []
-    for op, ranks in dict.fromkeys((key[0], key[1]) for key in sorted(values, key=lambda k: (k[1], k[0], k[2]))):
+    for op, ranks in sorted(dict.fromkeys((key[0], key[1]) for key in values), key=lambda k: k[1]):
         keys = sorted(k for k in values if k[:2] == (op, ranks))
         shown = [p for p in peers if any(p in values[k] for k in keys)]
         head = ["bytes", *shown, "best peer", *(f"best/{o}" for o in have_ours)]
