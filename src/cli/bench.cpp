@@ -1,10 +1,7 @@
 // wia bench: times collectives and checks their results.
-#include <fcntl.h>
 #include <fmt/core.h>
-#include <string.h>
 
 #include <CLI/CLI.hpp>
-#include <cerrno>
 #include <memory>
 #include <stdexcept>
 
@@ -29,14 +26,6 @@ Config read_config() {
 
 Plan plan_for(const Options& options, int ranks) {
   return make_plan(options, ranks, read_config(), memory().available.value_or(UINT64_MAX));
-}
-
-// Before anything is measured for it. What is in the file stays until then.
-void check_json_file(const std::string& path) {
-  if (path.empty() || path == "-") return;
-  const FileDescriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666));
-  if (!file)
-    throw CLI::ValidationError("--json", fmt::format("\"{}\" cannot be written: {}", path, strerror(errno)));
 }
 
 uint64_t measure_all(const Options& options, const Plan& plan, wia_communicator_t* world, Meeting& meeting,

@@ -2,14 +2,15 @@
 // library's own arithmetic: integers exactly, floats in long double.
 //
 // Contributions are random, differ between neighbours, ranks and seeds, and need no memory: element i of rank
-// r is worked out when it is asked for. Where nothing is added up they are random bits.
+// r is worked out when it is asked for. Where nothing is combined they are random bits; where truth values
+// are, about half of the results are true, for any number of ranks.
 //
 // Integers, copies, minima and maxima must agree exactly. What floats may differ by, for N ranks, u = 2^-53
 // (float64) or 2^-24 (the others, which are added up in float32):
 //   sum, avg   (N + 2) u (|x_1| + ... + |x_N|), for avg divided by N
 //   prod       (N + 2) u |x_1 ... x_N|
-// and, for types narrower than float32, half a unit in the last place: they are rounded once. A result that
-// is not finite is always wrong.
+// and, for types narrower than float32, half a unit in the last place: they are rounded once. (And the
+// smallest number above 0, for what is rounded near 0.) A result that is not finite is always wrong.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -20,8 +21,7 @@ namespace wia::cli::bench {
 
 class TestData {
  public:
-  TestData(const Cell& cell, int rank, int ranks, uint64_t seed)
-      : cell_(cell), rank_(rank), ranks_(ranks), seed_(seed) {}
+  TestData(const Cell& cell, int rank, int ranks, uint64_t seed);
 
   // This rank's contribution: send_elements() of the cell; for a broadcast the root's buffer.
   void fill(std::byte* send) const;
@@ -47,6 +47,7 @@ class TestData {
   const Cell& cell_;
   const int rank_, ranks_;
   const uint64_t seed_;
+  const double zeros_;  // share of contributions that are 0
 };
 
 }  // namespace wia::cli::bench
