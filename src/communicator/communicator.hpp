@@ -22,6 +22,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -61,8 +62,10 @@ struct Request {
 
 class Communicator : public Progressible, public std::enable_shared_from_this<Communicator> {
  public:
+  // timeout_ms: negative for no limit; empty: the configured one.
   static Result<std::shared_ptr<Communicator>> create(std::shared_ptr<World> world, std::vector<int> members,
-                                                      int rank, const std::string& name);
+                                                      int rank, const std::string& name,
+                                                      std::optional<int64_t> timeout_ms = std::nullopt);
   ~Communicator() override;
 
   int rank() const { return rank_; }
