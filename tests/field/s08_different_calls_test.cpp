@@ -73,6 +73,32 @@ INSTANTIATE_TEST_SUITE_P(Field, S08, testing::Combine(testing::Values(2, 4), tes
                                   std::to_string(std::get<0>(parameter.param));
                          });
 
+// Also where the difference is a whole number of slices (8192 elements).
+TEST(S08Counts, WhatIsSentAndWhatIsExpectedDiffer) {
+  const size_t pairs[][2] = {{3, 2},         {2, 3},         {24'576, 16'384}, {16'384, 24'576},
+                             {8192, 16'384}, {16'384, 8192}, {1, 0},           {0, 1},
+                             {8192, 0},      {0, 8192},      {100'000, 99'999}};
+  for (const auto& pair : pairs)
+    for (const char* algorithm : {"direct", "pairwise"})
+      expect_good(run_ranks(2, [&](int me) {
+        wia_communicator_t* w = nullptr;
+        WIA_RUN(start(&w, 2000));
+        WIA_OK(wia_communicator_set_algorithm(w, "all_to_all", algorithm));
+        Buffer<> in(100'010), out(100'010);
+        in.fill(me);
+        // Rank 0 sends pair[0] to rank 1, which expects pair[1].
+        const size_t sent[] = {5, me == 0 ? pair[0] : 5}, received[] = {me == 1 ? pair[1] : 5, 5};
+        const double began = seconds();
+        wia_status_t status =
+            wia_all_to_all_v(in.data(), sent, nullptr, out.data(), received, nullptr, WIA_INT64, w, nullptr);
+        if (me == 0 && status == WIA_SUCCESS) status = wia_barrier(w);  // it has sent and got all it wanted
+        WIA_CHECK(status == WIA_ERROR_MISMATCH && seconds() - began < 2 + 5);
+        WIA_CHECK(says("rank 0 sent"));
+        WIA_CHECK(out.intact());
+        return 0;
+      }));
+}
+
 TEST(S08Order, OneCallMoreNamesWhoIsMissing) {
   Job job(2, [](int me) {
     wia_communicator_t* w = nullptr;
