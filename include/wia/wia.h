@@ -156,7 +156,8 @@ WIA_API wia_status_t wia_communicator_create(wia_communicator_t* comm, const int
  * WIA_ERROR_ABORTED. */
 WIA_API wia_status_t wia_communicator_abort(wia_communicator_t* comm);
 WIA_API wia_status_t wia_communicator_destroy(wia_communicator_t* comm);
-/* Limit of each wait from now on; default WIA_TIMEOUT (seconds, default 600). 0 is refused. */
+/* Limit of each wait from now on; default WIA_TIMEOUT (seconds, default 600). 0 is refused. Communicators
+ * made from this one begin with its limit, which is also that of making them. */
 WIA_API wia_status_t wia_communicator_set_timeout(wia_communicator_t* comm, int64_t milliseconds);
 /* Makes results independent of size and algorithm: contributions are always combined in the order of ranks.
  * All ranks must set it alike. Asking for an algorithm that cannot do this is then an error. */

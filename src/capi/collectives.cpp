@@ -6,9 +6,18 @@ using namespace wia::capi;
 
 namespace {
 
-wia_status_t run(const Call& call, wia_communicator_t* comm, wia_request_t** request) {
+wia_status_t unknown(const char* what, int value, int known) {
+  return report(Status::error(Code::invalid_argument, "{} is {}; legal are 0 to {}", what, value, known - 1));
+}
+
+// `dtype` and `op` as the user gave them: what Call holds has lost values that are none.
+wia_status_t run(const Call& call, wia_dtype_t dtype, wia_op_t op, wia_communicator_t* comm,
+                 wia_request_t** request) {
   Communicator* c = resolve(comm);
   if (!c) return wia_last_error();
+  if (static_cast<unsigned>(dtype) >= kNumDTypes)
+    return unknown("dtype", static_cast<int>(dtype), kNumDTypes);
+  if (static_cast<unsigned>(op) >= kNumOps) return unknown("op", static_cast<int>(op), kNumOps);
   if (!request) return report(c->collective(call, nullptr));
   Request* made = nullptr;
   const wia_status_t status = report(c->collective(call, &made));
@@ -16,20 +25,15 @@ wia_status_t run(const Call& call, wia_communicator_t* comm, wia_request_t** req
   return status;
 }
 
-// Fields that most calls have. Values that are no dtype or op stay so: check() names them.
+// Fields that most calls have.
 Call make(Collective collective, const void* send, void* recv, size_t count, wia_dtype_t dtype) {
   Call call;
   call.collective = collective;
   call.send = send;
   call.recv = recv;
   call.count = count;
-  call.dtype =
-      static_cast<unsigned>(dtype) < kNumDTypes ? static_cast<DType>(dtype) : static_cast<DType>(0xff);
+  call.dtype = static_cast<DType>(dtype);
   return call;
-}
-
-Op to_op(wia_op_t op) {
-  return static_cast<unsigned>(op) < kNumOps ? static_cast<Op>(op) : static_cast<Op>(0xff);
 }
 
 wia_status_t missing_counts() {
@@ -41,9 +45,7 @@ wia_status_t move(bool sends, void* buffer, size_t count, wia_dtype_t dtype, int
   Communicator* c = resolve(comm);
   if (!c) return wia_last_error();
   const size_t element = wia_dtype_size(dtype);
-  if (element == 0)
-    return report(Status::error(Code::invalid_argument, "dtype is {}; legal are 0 to {}",
-                                static_cast<int>(dtype), kNumDTypes - 1));
+  if (element == 0) return unknown("dtype", static_cast<int>(dtype), kNumDTypes);
   if (count > SIZE_MAX / 2 / element)
     return report(Status::error(Code::invalid_argument,
                                 "count is {} (as a signed number {}); legal are 0 to {}", count,
@@ -62,8 +64,8 @@ extern "C" {
 wia_status_t wia_all_reduce(const void* send, void* recv, size_t count, wia_dtype_t dtype, wia_op_t op,
                             wia_communicator_t* comm, wia_request_t** request) {
   Call call = make(Collective::all_reduce, send, recv, count, dtype);
-  call.op = to_op(op);
-  return run(call, comm, request);
+  call.op = static_cast<Op>(op);
+  return run(call, dtype, op, comm, request);
 }
 
 wia_status_t wia_all_reduce_scaled(const void* send, void* recv, size_t count, wia_dtype_t dtype,
@@ -71,12 +73,12 @@ wia_status_t wia_all_reduce_scaled(const void* send, void* recv, size_t count, w
   Call call = make(Collective::all_reduce, send, recv, count, dtype);
   call.op = Op::premul_sum;
   call.factor = factor;
-  return run(call, comm, request);
+  return run(call, dtype, WIA_OP_SUM, comm, request);
 }
 
 wia_status_t wia_all_gather(const void* send, void* recv, size_t count, wia_dtype_t dtype,
                             wia_communicator_t* comm, wia_request_t** request) {
-  return run(make(Collective::all_gather, send, recv, count, dtype), comm, request);
+  return run(make(Collective::all_gather, send, recv, count, dtype), dtype, WIA_OP_SUM, comm, request);
 }
 
 wia_status_t wia_all_gather_v(const void* send, void* recv, const size_t* counts, const size_t* offsets,
@@ -85,45 +87,45 @@ wia_status_t wia_all_gather_v(const void* send, void* recv, const size_t* counts
   Call call = make(Collective::all_gather, send, recv, 0, dtype);
   call.counts = counts;
   call.offsets = offsets;
-  return run(call, comm, request);
+  return run(call, dtype, WIA_OP_SUM, comm, request);
 }
 
 wia_status_t wia_reduce_scatter_block(const void* send, void* recv, size_t count, wia_dtype_t dtype,
                                       wia_op_t op, wia_communicator_t* comm, wia_request_t** request) {
   Call call = make(Collective::reduce_scatter, send, recv, count, dtype);
-  call.op = to_op(op);
-  return run(call, comm, request);
+  call.op = static_cast<Op>(op);
+  return run(call, dtype, op, comm, request);
 }
 
 wia_status_t wia_reduce_scatter_v(const void* send, void* recv, const size_t* counts, wia_dtype_t dtype,
                                   wia_op_t op, wia_communicator_t* comm, wia_request_t** request) {
   if (!counts) return missing_counts();
   Call call = make(Collective::reduce_scatter, send, recv, 0, dtype);
-  call.op = to_op(op);
+  call.op = static_cast<Op>(op);
   call.counts = counts;
-  return run(call, comm, request);
+  return run(call, dtype, op, comm, request);
 }
 
 wia_status_t wia_broadcast_buffer(void* buffer, size_t count, wia_dtype_t dtype, int root,
                                   wia_communicator_t* comm, wia_request_t** request) {
   Call call = make(Collective::broadcast, nullptr, buffer, count, dtype);
   call.root = root;
-  return run(call, comm, request);
+  return run(call, dtype, WIA_OP_SUM, comm, request);
 }
 
 wia_status_t wia_reduce(const void* send, void* recv, size_t count, wia_dtype_t dtype, wia_op_t op, int root,
                         wia_communicator_t* comm, wia_request_t** request) {
   Call call = make(Collective::reduce, send, recv, count, dtype);
-  call.op = to_op(op);
+  call.op = static_cast<Op>(op);
   call.root = root;
-  return run(call, comm, request);
+  return run(call, dtype, op, comm, request);
 }
 
 wia_status_t wia_gather(const void* send, void* recv, size_t count, wia_dtype_t dtype, int root,
                         wia_communicator_t* comm, wia_request_t** request) {
   Call call = make(Collective::gather, send, recv, count, dtype);
   call.root = root;
-  return run(call, comm, request);
+  return run(call, dtype, WIA_OP_SUM, comm, request);
 }
 
 wia_status_t wia_gather_v(const void* send, void* recv, const size_t* counts, const size_t* offsets,
@@ -133,14 +135,14 @@ wia_status_t wia_gather_v(const void* send, void* recv, const size_t* counts, co
   call.root = root;
   call.counts = counts;
   call.offsets = offsets;
-  return run(call, comm, request);
+  return run(call, dtype, WIA_OP_SUM, comm, request);
 }
 
 wia_status_t wia_scatter(const void* send, void* recv, size_t count, wia_dtype_t dtype, int root,
                          wia_communicator_t* comm, wia_request_t** request) {
   Call call = make(Collective::scatter, send, recv, count, dtype);
   call.root = root;
-  return run(call, comm, request);
+  return run(call, dtype, WIA_OP_SUM, comm, request);
 }
 
 wia_status_t wia_scatter_v(const void* send, void* recv, const size_t* counts, const size_t* offsets,
@@ -150,12 +152,12 @@ wia_status_t wia_scatter_v(const void* send, void* recv, const size_t* counts, c
   call.root = root;
   call.counts = counts;
   call.offsets = offsets;
-  return run(call, comm, request);
+  return run(call, dtype, WIA_OP_SUM, comm, request);
 }
 
 wia_status_t wia_all_to_all(const void* send, void* recv, size_t count, wia_dtype_t dtype,
                             wia_communicator_t* comm, wia_request_t** request) {
-  return run(make(Collective::all_to_all, send, recv, count, dtype), comm, request);
+  return run(make(Collective::all_to_all, send, recv, count, dtype), dtype, WIA_OP_SUM, comm, request);
 }
 
 wia_status_t wia_all_to_all_v(const void* send, const size_t* send_counts, const size_t* send_offsets,
@@ -167,11 +169,11 @@ wia_status_t wia_all_to_all_v(const void* send, const size_t* send_counts, const
   call.offsets = send_offsets;
   call.recv_counts = recv_counts;
   call.recv_offsets = recv_offsets;
-  return run(call, comm, request);
+  return run(call, dtype, WIA_OP_SUM, comm, request);
 }
 
 wia_status_t wia_barrier_async(wia_communicator_t* comm, wia_request_t** request) {
-  return run(make(Collective::barrier, nullptr, nullptr, 0, WIA_UINT8), comm, request);
+  return run(make(Collective::barrier, nullptr, nullptr, 0, WIA_UINT8), WIA_UINT8, WIA_OP_SUM, comm, request);
 }
 
 wia_status_t wia_barrier(wia_communicator_t* comm) { return wia_barrier_async(comm, nullptr); }
@@ -191,9 +193,7 @@ wia_status_t wia_sendrecv(const void* send, size_t send_count, int to, void* rec
   Communicator* c = resolve(comm);
   if (!c) return wia_last_error();
   const size_t element = wia_dtype_size(dtype);
-  if (element == 0)
-    return report(Status::error(Code::invalid_argument, "dtype is {}; legal are 0 to {}",
-                                static_cast<int>(dtype), kNumDTypes - 1));
+  if (element == 0) return unknown("dtype", static_cast<int>(dtype), kNumDTypes);
   if (send_count > SIZE_MAX / 2 / element || recv_count > SIZE_MAX / 2 / element)
     return report(Status::error(Code::invalid_argument,
                                 "send_count is {}, recv_count is {}; legal are 0 to {}", send_count,

@@ -169,7 +169,9 @@ void Communicator::choose_slices(const Call& call, Binding* binding, const Sched
   if (!call.recv_counts)
     bytes = std::clamp(longest * element / 4 / 64 * 64, std::min(kSmallestSlice, most), most);
   const uint64_t elements = std::max<uint64_t>(bytes / element, 1);
-  binding->slices = longest <= elements ? 1 : static_cast<uint32_t>((longest + elements - 1) / elements);
+  binding->marks_ends = call.recv_counts != nullptr;
+  const uint64_t all = longest + (binding->marks_ends ? 1 : 0);
+  binding->slices = all <= elements ? 1 : static_cast<uint32_t>((all + elements - 1) / elements);
   binding->slice_elements = binding->slices == 1 ? longest : elements;
   // Staging is given back in order: if it could not hold all slices in flight, lanes that are ahead would
   // keep the others from ever sending. Three blocks more: what is lost where the ring wraps.

@@ -29,8 +29,10 @@ Communicator::Communicator(std::shared_ptr<World> world, std::vector<int> member
 
 Result<std::shared_ptr<Communicator>> Communicator::create(std::shared_ptr<World> world,
                                                            std::vector<int> members, int rank,
-                                                           const std::string& name) {
+                                                           const std::string& name,
+                                                           std::optional<int64_t> timeout_ms) {
   std::shared_ptr<Communicator> made(new Communicator(std::move(world), std::move(members), rank, name));
+  if (timeout_ms) made->timeout_ms_ = *timeout_ms;
   WIA_RETURN_IF_ERROR(made->set_algorithms(made->world_->config().algorithms));
   ShmOptions options;
   if (const size_t bytes = made->world_->config().staging_bytes) options.staging_bytes = bytes;
@@ -41,13 +43,15 @@ Result<std::shared_ptr<Communicator>> Communicator::create(std::shared_ptr<World
   auto offsets =
       made->world_->exchange("block/" + name, made->members_, rank, std::to_string(block->offset()),
                              "for the communicator " + name, deadline);
-  if (!offsets) return offsets.take_status();
   std::vector<std::shared_ptr<PeerHeap>> heaps;
-  std::vector<uint64_t> places;
-  for (size_t i = 0; i < made->members_.size(); ++i) {
-    heaps.push_back(made->world_->heap(made->members_[i]));
-    places.push_back(std::strtoull(offsets.value()[i].c_str(), nullptr, 10));
+  for (const int member : made->members_) heaps.push_back(made->world_->heap(member));
+  if (!offsets) {
+    block->abandon(offsets.status(), std::move(heaps));
+    return offsets.take_status();
   }
+  std::vector<uint64_t> places;
+  for (const std::string& offset : offsets.value())
+    places.push_back(std::strtoull(offset.c_str(), nullptr, 10));
   made->endpoint_ = std::make_unique<ShmEndpoint>(rank, std::move(block.value()), std::move(heaps), places);
   made->execution_ = std::make_unique<Execution>(*made->endpoint_);
   made->transfers_ = std::make_unique<PointToPoint>(*made->endpoint_);
@@ -81,7 +85,7 @@ Result<std::shared_ptr<Communicator>> Communicator::create_sub(const std::vector
   }
   // Members list the same ranks for the n-th time: the same name, without a word between them.
   const std::string name = fmt::format("{}/{}#{}", name_, fmt::join(ranks, "."), number);
-  return create(world_, std::move(members), static_cast<int>(mine - ranks.begin()), name);
+  return create(world_, std::move(members), static_cast<int>(mine - ranks.begin()), name, timeout_ms_);
 }
 
 Result<std::shared_ptr<Communicator>> Communicator::split(int color, int key) {

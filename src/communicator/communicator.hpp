@@ -22,6 +22,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -61,8 +62,10 @@ struct Request {
 
 class Communicator : public Progressible, public std::enable_shared_from_this<Communicator> {
  public:
+  // timeout_ms: negative for no limit; empty: the configured one.
   static Result<std::shared_ptr<Communicator>> create(std::shared_ptr<World> world, std::vector<int> members,
-                                                      int rank, const std::string& name);
+                                                      int rank, const std::string& name,
+                                                      std::optional<int64_t> timeout_ms = std::nullopt);
   ~Communicator() override;
 
   int rank() const { return rank_; }
@@ -110,6 +113,7 @@ class Communicator : public Progressible, public std::enable_shared_from_this<Co
   static void free(Request* request);
   bool drive(Request& request, Deadline deadline);  // false: the time passed
   void wake_progress_thread();
+  std::unique_lock<std::mutex> enter();
 
   // All below want mutex_.
   Status bind(const Call& call, Operation* operation);
@@ -118,7 +122,7 @@ class Communicator : public Progressible, public std::enable_shared_from_this<Co
   Result<const CachedSchedule*> schedule_for(const Call& call);
   Result<const Reducer*> reducer_for(const Call& call);
   void choose_slices(const Call& call, Binding* binding, const Schedule& schedule) const;
-  Status run_inline(const Operation& operation);
+  Status run_inline(const Operation& operation, std::unique_lock<std::mutex>& lock);
   Status execution_failed(const Operation& operation) const;
   bool progress();  // true if anything moved
   bool start_next();
@@ -168,8 +172,9 @@ class Communicator : public Progressible, public std::enable_shared_from_this<Co
   std::atomic<int64_t> timeout_ms_;
   std::atomic<bool> usable_{true};
   std::atomic<bool> interrupted_{false};
-  std::atomic<int> pending_{0};  // requests under way
-  std::atomic<int> waiters_{0};  // threads that drive it themselves
+  std::atomic<int> pending_{0};   // requests under way
+  std::atomic<int> waiters_{0};   // threads that drive it themselves
+  std::atomic<int> visitors_{0};  // threads that want mutex_ while a blocking call runs
   std::atomic<bool> registered_{false};
   std::mutex naming_;
   std::map<std::vector<int>, int> sub_counters_;

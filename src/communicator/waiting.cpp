@@ -1,6 +1,7 @@
 // Running, waiting, and what ends a wait.
 #include <fmt/core.h>
 #include <fmt/ranges.h>
+#include <sched.h>
 
 #include <algorithm>
 
@@ -12,18 +13,18 @@ namespace wia {
 
 Status Communicator::collective(const Call& call, Request** request) {
   if (in_forked_child()) return forked_status();
-  std::unique_lock lock(mutex_);
+  std::unique_lock lock = enter();
   if (!usable_.load(std::memory_order_relaxed)) return failure_.copy();
-  const bool at_once = !request && !active_ && queue_.empty();
+  const bool at_once = !request && !inline_running_ && !active_ && queue_.empty();
   Operation& operation = inline_operations_[static_cast<int>(call.collective)];
   if (at_once && is_repeated(call, operation)) {
     resign(++sequence_, &operation.signature);
-    return run_inline(operation);
+    return run_inline(operation, lock);
   }
   WIA_RETURN_IF_ERROR(check(call, rank_, size()));
   if (at_once) {
     WIA_RETURN_IF_ERROR(bind(call, &operation));
-    return run_inline(operation);
+    return run_inline(operation, lock);
   }
   Request* made = new_request();
   made->collective = true;
@@ -48,7 +49,7 @@ Status Communicator::transfer(bool sends, void* data, size_t bytes, int peer, in
     return Status::error(Code::invalid_argument, "{} is {}; legal are 0 to {}", whose, peer, size() - 1);
   if (tag < 0) return Status::error(Code::invalid_argument, "tag is {}; legal are 0 and above", tag);
   if (bytes > 0 && !data) return Status::error(Code::invalid_argument, "buffer is NULL with {} bytes", bytes);
-  std::unique_lock lock(mutex_);
+  std::unique_lock lock = enter();
   if (!failure_.ok()) return failure_.copy();
   Request* made = new_request();
   made->collective = false;
@@ -90,8 +91,19 @@ Status Communicator::exchange(const void* send, size_t send_bytes, int to, void*
   return first.ok() ? std::move(second) : std::move(first);
 }
 
-// A blocking call: the caller runs the schedule itself and holds the lock meanwhile.
-Status Communicator::run_inline(const Operation& operation) {
+// The lock, also while another thread waits in a blocking call: that one lets visitors in.
+std::unique_lock<std::mutex> Communicator::enter() {
+  std::unique_lock lock(mutex_, std::try_to_lock);
+  if (lock.owns_lock()) return lock;
+  ++visitors_;
+  lock.lock();
+  --visitors_;
+  return lock;
+}
+
+// A blocking call: the caller runs the schedule itself and holds the lock, but for moments in which it waits
+// and others want to come in. They start what they came for; this call stays the one that is under way.
+Status Communicator::run_inline(const Operation& operation, std::unique_lock<std::mutex>& lock) {
   begin_call();
   inline_running_ = &operation;
   execution_->start(*operation.schedule, operation.binding, operation.signature);
@@ -109,7 +121,12 @@ Status Communicator::run_inline(const Operation& operation) {
         continue;
       }
       const bool look = waiter.pause();
-      if (interrupted_.load(std::memory_order_relaxed))
+      if (visitors_.load(std::memory_order_relaxed) > 0) {
+        lock.unlock();
+        while (visitors_.load(std::memory_order_relaxed) > 0) sched_yield();
+        lock.lock();
+      }
+      if (failure_.ok() && interrupted_.load(std::memory_order_relaxed))
         trouble = interruption();
       else if (look)
         trouble = look_for_trouble();

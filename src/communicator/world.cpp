@@ -14,6 +14,8 @@
 namespace wia {
 namespace {
 
+constexpr int64_t kLookEveryMs = 500;  // at those who are missing
+
 std::string host_name() {
   char name[256] = "unknown";
   gethostname(name, sizeof name - 1);
@@ -118,24 +120,33 @@ Result<std::vector<std::string>> World::exchange(const std::string& name, const 
   std::vector<std::string> keys;
   for (size_t i = 0; i < members.size(); ++i) keys.push_back(fmt::format("{}{}/{}", prefix_, name, i));
   WIA_RETURN_IF_ERROR(store_->set(keys[static_cast<size_t>(my_index)], value));
-  std::vector<int> missing;
-  const auto missing_ranks = [&] {
-    for (int& index : missing) index = members[static_cast<size_t>(index)];
-    return fmt::format("rank{} {}", missing.size() == 1 ? "" : "s", fmt::join(missing, ", "));
-  };
   const int64_t began = now_ns();
-  const Deadline notice = Deadline::after_ms(config_.late_notice_ms).earlier(deadline);
-  auto values = store_->get_all(keys, notice, &missing);
-  if (!values && values.status().code() == Code::timeout && !deadline.passed()) {
-    log::warning("rank {} has waited {:.0f} s {} for {}", rank_, static_cast<double>(now_ns() - began) * 1e-9,
-                 purpose, missing_ranks());
-    missing.clear();
-    values = store_->get_all(keys, deadline, &missing);
+  const auto waited = [&] { return static_cast<double>(now_ns() - began) * 1e-9; };
+  std::string missing_ranks;  // of the last look
+  for (bool notice_given = false;;) {
+    std::vector<int> missing;
+    auto values = store_->get_all(keys, Deadline::after_ms(kLookEveryMs).earlier(deadline), &missing);
+    if (values) return values;
+    for (int& index : missing) index = members[static_cast<size_t>(index)];
+    if (!missing.empty())
+      missing_ranks = fmt::format("rank{} {}", missing.size() == 1 ? "" : "s", fmt::join(missing, ", "));
+    const Code code = values.status().code();
+    if (code != Code::timeout)
+      return Status::error(code, "rank {} waited {:.1f} s {}{}: {}", rank_, waited(), purpose,
+                           missing_ranks.empty() ? "" : " for " + missing_ranks, values.status().text());
+    for (const int member : missing)
+      if (static_cast<size_t>(member) < heaps_.size() && !heaps_[member]->alive())
+        return Status::error(
+            Code::peer_failed,
+            "rank {} (pid {}) is lost: its process has ended; rank {} waited for it {:.1f} s {}", member,
+            heaps_[member]->pid(), rank_, waited(), purpose);
+    if (deadline.passed())
+      return Status::error(Code::timeout, "rank {} waited {:.1f} s {} for {} of {} members: not there", rank_,
+                           waited(), purpose, missing_ranks, members.size());
+    if (notice_given || waited() * 1000 < static_cast<double>(config_.late_notice_ms)) continue;
+    notice_given = true;
+    log::warning("rank {} has waited {:.0f} s {} for {}", rank_, waited(), purpose, missing_ranks);
   }
-  if (values || values.status().code() != Code::timeout) return values;
-  return Status::error(Code::timeout, "rank {} waited {:.1f} s {} for {} of {} members: not there", rank_,
-                       static_cast<double>(now_ns() - began) * 1e-9, purpose, missing_ranks(),
-                       members.size());
 }
 
 }  // namespace wia

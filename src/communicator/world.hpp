@@ -32,7 +32,8 @@ class World {
   int node(int rank) const { return nodes_[rank]; }
 
   // All members of a group give a value under the same name and get everybody's, in the order of `members`
-  // (ranks of the world). The text of a timeout names the members that are missing.
+  // (ranks of the world). The text of a timeout names the members that are missing; a member that has ended
+  // is noticed before.
   Result<std::vector<std::string>> exchange(const std::string& name, const std::vector<int>& members,
                                             int my_index, const std::string& value,
                                             const std::string& purpose, Deadline deadline);

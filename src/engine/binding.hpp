@@ -79,6 +79,9 @@ struct Binding {
   uint32_t window = 1;                       // slices in flight
   size_t direct_from = SIZE_MAX;  // messages of so many bytes are sent without a copy, where they can be
   bool streaming = false;         // results are too large for the caches
+  // The two ends may differ on the length of a chunk (all_to_all_v): a chunk of whole slices ends with an
+  // empty message, so that no difference goes unnoticed. `slices` has room for it.
+  bool marks_ends = false;
 
   // To be called when the extents stand.
   void measure() {

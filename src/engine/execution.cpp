@@ -153,6 +153,13 @@ uint64_t Execution::piece_elements(const Step& step, uint32_t piece, bool whole,
   return whole ? total_elements(step, slice) : elements(step.extent.plus(piece), slice);
 }
 
+// Beyond the end of its chunks neither side of a step has a message.
+bool Execution::is_past_end(const Step& step, uint32_t slice) const {
+  if (slice == 0) return false;
+  return !binding_->marks_ends || step.chunks != 1 ||
+         extents(step.extent).length(step.extent.chunk()) != slice * binding_->slice_elements;
+}
+
 uint64_t Execution::total_elements(const Step& step, uint32_t slice) const {
   if (step.chunks == 1) return elements(step.extent, slice);
   uint64_t total = 0;
@@ -173,7 +180,7 @@ uint32_t Execution::send(const Step& step, uint32_t slice) {
   const auto peers = peers_of(&step, group);
   const size_t element = element_bytes(step.src);
   const size_t bytes = total_elements(step, slice) * element;
-  if (bytes == 0 && slice > 0) return group;  // beyond the end of this chunk: neither side has a message
+  if (bytes == 0 && is_past_end(step, slice)) return group;
   const bool whole = contiguous(step.src, step);
   const bool direct = step.src.buffer() == Buffer::input
                           ? input_direct_
@@ -201,9 +208,10 @@ bool Execution::find(const Step& step, uint32_t slice, size_t bytes, Message* me
     return false;
   }
   if (message->bytes != bytes) {
-    status_ = Status::error(Code::mismatch,
-                            "rank {} sent {} bytes in call {} where {} were expected (slice {}, tag {})",
-                            step.peer, message->bytes, operation_, bytes, slice, step.tag);
+    status_ = Status::error(
+        Code::mismatch, "rank {} sent {} bytes in call {} where {} were expected (slice {}, tag {}){}",
+        step.peer, message->bytes, operation_, bytes, slice, step.tag,
+        binding_->marks_ends ? ": what it sends here and what this rank expects differ" : "");
     return false;
   }
   return true;
@@ -212,7 +220,7 @@ bool Execution::find(const Step& step, uint32_t slice, size_t bytes, Message* me
 bool Execution::receive(const Step& step, uint32_t slice) {
   const size_t element = element_bytes(step.dst);
   const size_t bytes = total_elements(step, slice) * element;
-  if (bytes == 0 && slice > 0) return true;
+  if (bytes == 0 && is_past_end(step, slice)) return true;
   Message message;
   if (!find(step, slice, bytes, &message)) return false;
   if (step.flags & kView) {

@@ -81,6 +81,7 @@ class Execution {
   }
   bool contiguous(Ref ref, const Step& step) const;
   uint64_t piece_elements(const Step& step, uint32_t piece, bool whole, uint32_t slice) const;
+  bool is_past_end(const Step& step, uint32_t slice) const;
   uint64_t total_elements(const Step& step, uint32_t slice) const;
   std::span<const int> peers_of(const Step* sends, uint32_t count);
 

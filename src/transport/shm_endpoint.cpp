@@ -57,6 +57,12 @@ ShmBlock::~ShmBlock() {
   if (block_) ShmHeap::existing()->free(block_);
 }
 
+void ShmBlock::abandon(const Status& reason, std::vector<std::shared_ptr<PeerHeap>> heaps) {
+  reinterpret_cast<shm::RankState*>(block_)->fail(reason.code(), reason.text());
+  const auto* departures = reinterpret_cast<shm::Departure*>(block_ + layout_.departures);
+  ShmGraveyard::instance().bury(std::exchange(block_, nullptr), departures, std::move(heaps));
+}
+
 uint64_t ShmBlock::offset() const { return static_cast<uint64_t>(block_ - ShmHeap::existing()->base()); }
 
 ShmEndpoint::ShmEndpoint(int rank, ShmBlock block, std::vector<std::shared_ptr<PeerHeap>> heaps,
@@ -398,12 +404,7 @@ std::optional<Trouble> ShmEndpoint::check(bool collective, std::span<const int> 
 }
 
 void ShmEndpoint::announce_failure(Code code, const std::string& text) {
-  if (state_.failed.load(std::memory_order_relaxed)) return;
-  state_.failure_code = static_cast<int32_t>(code);
-  const size_t length = std::min(text.size(), shm::kFailureText - 1);
-  std::memcpy(state_.failure_text, text.data(), length);
-  state_.failure_text[length] = 0;
-  state_.failed.store(1, std::memory_order_release);
+  state_.fail(code, text);
   for (const Peer& peer : peers_) peer.bell->ring();
 }
 

@@ -46,6 +46,9 @@ class ShmBlock {
   ShmBlock& operator=(ShmBlock&&) = delete;
   ~ShmBlock();
   uint64_t offset() const;
+  // No endpoint comes of it. Peers may have learned the offset already, or still will: they find the reason
+  // in the block, which is kept like that of an endpoint.
+  void abandon(const Status& reason, std::vector<std::shared_ptr<PeerHeap>> heaps);
 
  private:
   friend class ShmEndpoint;

@@ -198,9 +198,12 @@ Result<std::shared_ptr<PeerHeap>> PeerHeap::open(const std::string& address) {
   }
   const std::string path = fmt::format("/proc/{}/fd/{}", pid, fd);
   const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
-  if (file < 0)
-    return Status::error(Code::unreachable, "no shared memory with process {}: {}: {}", pid, path,
-                         std::strerror(errno));
+  if (file < 0) {
+    const int reason = errno;
+    return Status::error(
+        Code::unreachable, "no shared memory with process {}: {}: {}{}", pid, path, std::strerror(reason),
+        reason == ENOENT ? " (it has ended, or is not on this host or in this PID namespace)" : "");
+  }
   struct stat info;
   std::byte* base = fstat(file, &info) == 0 && static_cast<size_t>(info.st_size) == bytes
                         ? map_aligned(file, bytes)

@@ -6,9 +6,12 @@
 // only after every rank has departed (written its departure into it) or ended: until then late reads and
 // writes are harmless. docs/formats/shared-memory.md shows one exchange byte by byte.
 #pragma once
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <string>
 
 #include "transport/endpoint.hpp"
 
@@ -60,6 +63,16 @@ struct RankState {
   alignas(64) std::atomic<uint32_t> failed;  // stored last
   int32_t failure_code;
   char failure_text[kFailureText];
+
+  // Says why this rank is lost to the others. The first reason stands.
+  void fail(Code code, const std::string& text) {
+    if (failed.load(std::memory_order_relaxed)) return;
+    failure_code = static_cast<int32_t>(code);
+    const size_t length = std::min(text.size(), kFailureText - 1);
+    std::memcpy(failure_text, text.data(), length);
+    failure_text[length] = 0;
+    failed.store(1, std::memory_order_release);
+  }
 };
 
 // One a rank: 0 while it is here, else the number of collectives it had completed plus 1.

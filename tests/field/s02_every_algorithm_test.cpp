@@ -1,0 +1,75 @@
+// Field case S02: every algorithm is exact for rank counts that are no powers of two, for counts around every
+// border, and for every root.
+#include "field/collectives.hpp"
+
+namespace wia::field {
+namespace {
+
+class S02 : public testing::TestWithParam<int> {};
+
+TEST_P(S02, EveryAlgorithmEveryRootOddCounts) {
+  expect_good(run_ranks(
+      GetParam(),
+      [](int) {
+        wia_communicator_t* w = nullptr;
+        WIA_RUN(start(&w, 60'000));
+        const auto n = static_cast<size_t>(wia_size(w));
+        const size_t chunk = 8192;  // elements of 64 KiB, the longest slice
+        for (const Algorithm& algorithm : all_algorithms()) {
+          WIA_RUN(use(w, algorithm));
+          for (const bool shared : {false, true}) {
+            for (const size_t count : {size_t{1}, n - 1, n, n + 1, 2 * n + 1, size_t{1000}, chunk - 1, chunk,
+                                       chunk + 1, 3 * chunk + 7})
+              if (check_roots(w, {algorithm.collective, count, 0, shared})) {
+                std::fprintf(stderr, "with algorithm %s\n", algorithm.name);
+                return 1;
+              }
+          }
+        }
+        return 0;
+      },
+      120));
+}
+
+INSTANTIATE_TEST_SUITE_P(Field, S02, testing::Values(1, 2, 3, 5, 6, 7));
+
+// The sums that the case names.
+TEST(S02Values, TheValuesOfTheCase) {
+  const int64_t wanted[][5] = {{3, 2854290, 2878047, 2901804, 1445466},
+                               {5, 4514285, 4553880, 4593475, 2166245},
+                               {6, 5271423, 5318937, 5366451, 2453775},
+                               {7, 5979988, 6035421, 6090854, 2692732}};
+  for (const auto& row : wanted) {
+    const size_t places[] = {0, 1, 2, 1000};
+    for (int i = 0; i < 4; ++i) EXPECT_EQ(sum(static_cast<int>(row[0]), places[i]), row[i + 1]);
+  }
+}
+
+TEST(S02Values, SlowerWaysOfWaiting) {
+  for (const char* wait : {"spin", "yield", "sleep"})
+    expect_good(run_ranks(3, [wait](int) {
+      setenv("WIA_WAIT", wait, 1);
+      wia_communicator_t* w = nullptr;
+      WIA_RUN(start(&w));
+      for (const auto collective : {Collective::all_reduce, Collective::all_gather, Collective::broadcast})
+        for (const size_t count : {1, 1000, 50'000}) WIA_RUN(check_roots(w, {collective, count}));
+      return 0;
+    }));
+}
+
+TEST(S02Values, EqualBlocksWhereTheyAreRequired) {
+  expect_good(run_ranks(3, [](int) {
+    wia_communicator_t* w = nullptr;
+    WIA_RUN(start(&w));
+    const size_t shape[] = {7, 2};
+    wia_tensor_t* tensor = wia_tensor_create(nullptr, shape, 2, WIA_FLOAT32);
+    WIA_CHECK(!wia_reduce_scatter(tensor, WIA_OP_SUM, w) && wia_last_error() == WIA_ERROR_INVALID_ARGUMENT);
+    WIA_CHECK(says("7", "3 ranks"));
+    WIA_CHECK(wia_send_async(tensor, 0, 1) == WIA_ERROR_INVALID_ARGUMENT && says("14 elements", "3 equal"));
+    wia_tensor_destroy(tensor);
+    return check_sum(w);
+  }));
+}
+
+}  // namespace
+}  // namespace wia::field
