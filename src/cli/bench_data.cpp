@@ -2,56 +2,79 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "reduce/reducer.hpp"
 
 namespace wia::cli::bench {
 namespace {
 
-bool is_float(DType type) { return type >= DType::float16 && type <= DType::float8_e5m2; }
-bool is_fp8(DType type) { return type == DType::float8_e4m3 || type == DType::float8_e5m2; }
+__extension__ using Int128 = __int128;
 
-uint64_t scramble(uint64_t a, uint64_t b) {
-  uint64_t z = a + 0x9e3779b97f4a7c15 * (b + 1);
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-  return z ^ (z >> 27);
+bool is_float(DType type) { return type >= DType::float16 && type <= DType::float8_e5m2; }
+bool is_signed(DType type) {
+  return type == DType::int8 || type == DType::int16 || type == DType::int32 || type == DType::int64;
 }
 
-// Distance of neighbouring values, relative to the value.
-double unit_in_last_place(DType type) {
+// What a float rounds to: bits after the leading one, and the smallest number above 0.
+struct Precision {
+  int bits;
+  double smallest;
+};
+Precision precision_of(DType type) {
   switch (type) {
     case DType::float8_e4m3:
-      return 0x1p-3;
+      return {3, 0x1p-9};
     case DType::float8_e5m2:
-      return 0x1p-2;
-    case DType::bfloat16:
-      return 0x1p-7;
+      return {2, 0x1p-16};
     case DType::float16:
-      return 0x1p-10;
+      return {10, 0x1p-24};
+    case DType::bfloat16:
+      return {7, 0x1p-133};
     case DType::float32:
-      return 0x1p-23;
+      return {23, 0x1p-149};
     default:
-      return 0x1p-52;
+      return {52, 0x1p-1074};
   }
 }
 
-double combine_floats(Op op, double a, double b) {
-  switch (op) {
-    case Op::prod:
-      return a * b;
-    case Op::min:
-      return std::min(a, b);
-    case Op::max:
-      return std::max(a, b);
-    default:
-      return a + b;
-  }
+uint64_t scramble(uint64_t z) {  // splitmix64
+  z += 0x9e3779b97f4a7c15;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+  return z ^ (z >> 31);
 }
 
-uint64_t combine_integers(Op op, uint64_t a, uint64_t b) {
+uint64_t low_bits(uint64_t value, DType type) {
+  const size_t bits = size_of(type) * 8;
+  return bits < 64 ? value & ((uint64_t{1} << bits) - 1) : value;
+}
+
+// The number that these bits are.
+Int128 integer(uint64_t bits, DType type) {
+  if (!is_signed(type)) return static_cast<Int128>(bits);
+  const size_t unused = 64 - size_of(type) * 8;
+  return static_cast<int64_t>(bits << unused) >> unused;
+}
+
+uint64_t load(const std::byte* element, DType type) {
+  uint64_t bits = 0;
+  std::memcpy(&bits, element, size_of(type));
+  return bits;
+}
+
+// A float that can be added to and multiplied with those of other ranks without leaving the type's range.
+double moderate(double random, Op op, int ranks) {  // random: in [-1, 1)
+  if (op != Op::prod) return random;
+  const double spread = ranks <= 8 ? 0.5 : 4.0 / ranks;
+  return (random < 0 ? -1 : 1) * (1 + spread * (2 * std::fabs(random) - 1));
+}
+
+Int128 combine(Op op, DType type, Int128 a, Int128 b) {
+  const bool boolean = type == DType::boolean;
   switch (op) {
     case Op::prod:
-      return a * b;
+      return static_cast<Int128>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
     case Op::min:
       return std::min(a, b);
     case Op::max:
@@ -63,130 +86,132 @@ uint64_t combine_integers(Op op, uint64_t a, uint64_t b) {
     case Op::bxor:
       return a ^ b;
     case Op::land:
-      return a && b;
+      return a != 0 && b != 0;
     case Op::lor:
-      return a || b;
+      return a != 0 || b != 0;
     default:
-      return a + b;
+      return boolean ? a | b : a + b;
   }
 }
 
-// The op over all ranks' element i; integers are not negative, so that they order as unsigned ones.
-double combined(const Shape& s, size_t i) {
-  if (is_float(s.dtype)) {
-    double value = contribution(s, 0, i);
-    for (int r = 1; r < s.ranks; ++r) value = combine_floats(s.op, value, contribution(s, r, i));
-    return s.op == Op::avg ? value / s.ranks : value;
-  }
-  auto value = static_cast<uint64_t>(contribution(s, 0, i));
-  for (int r = 1; r < s.ranks; ++r)
-    value = combine_integers(s.op, value, static_cast<uint64_t>(contribution(s, r, i)));
-  if (s.ranks == 1 && (s.op == Op::land || s.op == Op::lor)) value = value != 0;
-  if (s.op == Op::avg) value /= static_cast<uint64_t>(s.ranks);
-  if (s.dtype == DType::boolean)
-    return s.op == Op::bxor ? static_cast<double>(value & 1)
-                            : static_cast<double>(s.op == Op::prod ? value != 0 : value > 0);
-  // Wraps around as the dtype does.
-  const size_t bits = size_of(s.dtype) * 8;
-  if (bits < 64) value &= (uint64_t{1} << bits) - 1;
-  const bool is_signed =
-      s.dtype == DType::int8 || s.dtype == DType::int16 || s.dtype == DType::int32 || s.dtype == DType::int64;
-  if (is_signed && bits < 64 && value >> (bits - 1))
-    return static_cast<double>(static_cast<int64_t>(value) - (int64_t{1} << bits));
-  return static_cast<double>(is_signed ? static_cast<double>(static_cast<int64_t>(value))
-                                       : static_cast<double>(value));
-}
-
-double expected(const Shape& s, size_t i) {
-  if (!s.kind) return contribution(s, (s.rank + s.ranks - 1) % s.ranks, i);
-  const size_t block = s.count ? i / s.count : 0, within = s.count ? i % s.count : 0;
-  const size_t mine = static_cast<size_t>(s.rank) * s.count;
-  switch (*s.kind) {
-    case Collective::all_reduce:
-    case Collective::reduce:
-      return combined(s, i);
-    case Collective::reduce_scatter:
-      return combined(s, mine + i);
-    case Collective::broadcast:
-      return contribution(s, s.root, i);
-    case Collective::all_gather:
-    case Collective::gather:
-      return contribution(s, static_cast<int>(block), within);
-    case Collective::scatter:
-      return contribution(s, s.root, mine + i);
-    case Collective::all_to_all:
-      return contribution(s, static_cast<int>(block), mine + within);
-    case Collective::barrier:
-      return 0;
-  }
-  return 0;
+// So many contributions are 0 that about half of the results are.
+double share_of_zeros(const Cell& cell, int ranks) {
+  const bool logical = cell.op == Op::land || cell.op == Op::lor;
+  if (cell.dtype != DType::boolean && !(cell.reduces() && logical)) return 0;
+  if (!cell.reduces() || cell.op == Op::bxor) return 0.5;
+  const double even = std::exp2(-1.0 / ranks);
+  const bool all_must_be_true =
+      cell.op == Op::land || cell.op == Op::band || cell.op == Op::min || cell.op == Op::prod;
+  return all_must_be_true ? 1 - even : even;
 }
 
 }  // namespace
 
-bool combines(Kind kind) { return kind && reduces(*kind); }
-bool rooted(Kind kind) { return kind && has_root(*kind); }
+TestData::TestData(const Cell& cell, int rank, int ranks, uint64_t seed)
+    : cell_(cell), rank_(rank), ranks_(ranks), seed_(seed), zeros_(share_of_zeros(cell, ranks)) {}
 
-size_t send_count(const Shape& s) {
-  if (!s.kind) return s.count;
-  switch (*s.kind) {
-    case Collective::reduce_scatter:
-    case Collective::all_to_all:
-      return s.count * static_cast<size_t>(s.ranks);
-    case Collective::scatter:
-      return s.rank == s.root ? s.count * static_cast<size_t>(s.ranks) : 0;
-    case Collective::barrier:
-      return 0;
-    default:
-      return s.count;
+uint64_t TestData::contribution(int rank, size_t i) const {
+  const uint64_t random = scramble(scramble(seed_ + static_cast<uint64_t>(rank) * 0x632be59bd9b4e019) ^ i);
+  const DType type = cell_.dtype;
+  if (static_cast<double>(random >> 11) * 0x1p-53 < zeros_) return 0;
+  if (type == DType::boolean) return 1;
+  if (!cell_.reduces()) return low_bits(random, type);
+  if (is_float(type)) {
+    uint64_t bits = 0;
+    const double uniform = static_cast<double>(static_cast<int64_t>(random) >> 11) * 0x1p-52;
+    from_double(type, moderate(uniform, cell_.op, ranks_), &bits);
+    return bits;
+  }
+  return low_bits(cell_.op == Op::prod ? random | 1 : random, type);  // odd: a product never becomes 0
+}
+
+void TestData::fill(std::byte* send) const {
+  const size_t element = size_of(cell_.dtype);
+  const size_t count = cell_.kind == Collective::broadcast ? cell_.count : cell_.send_elements(rank_, ranks_);
+  for (size_t i = 0; i < count; ++i) {
+    const uint64_t bits = contribution(rank_, i);
+    std::memcpy(send + i * element, &bits, element);
   }
 }
 
-size_t recv_count(const Shape& s) {
-  if (!s.kind) return s.count;
-  switch (*s.kind) {
-    case Collective::all_gather:
-    case Collective::all_to_all:
-      return s.count * static_cast<size_t>(s.ranks);
-    case Collective::gather:
-      return s.rank == s.root ? s.count * static_cast<size_t>(s.ranks) : 0;
-    case Collective::reduce:
-      return s.rank == s.root ? s.count : 0;
-    case Collective::barrier:
-      return 0;
-    default:
-      return s.count;
-  }
-}
-
-double contribution(const Shape& s, int rank, size_t i) {
-  const uint64_t random = scramble(i, static_cast<uint64_t>(rank)) >> 20;
-  if (s.dtype == DType::boolean) return static_cast<double>(random % 2);
-  if (combines(s.kind) && s.op == Op::prod) return static_cast<double>(random % 2 + 1);
-  return static_cast<double>(random % (is_fp8(s.dtype)         ? 4
-                                       : size_of(s.dtype) == 1 ? 100
-                                       : size_of(s.dtype) == 2 ? 16
-                                                               : 100'000));
-}
-
-void fill(const Shape& s, void* data, size_t count) {
-  auto* bytes = static_cast<std::byte*>(data);
+size_t TestData::count_changed(const std::byte* send) const {
+  const size_t count = cell_.send_elements(rank_, ranks_), element = size_of(cell_.dtype);
+  size_t changed = 0;
   for (size_t i = 0; i < count; ++i)
-    from_double(s.dtype, contribution(s, s.rank, i), bytes + i * size_of(s.dtype));
+    changed += load(send + i * element, cell_.dtype) != contribution(rank_, i);
+  return changed;
 }
 
-size_t count_wrong(const Shape& s, const void* result) {
-  const size_t count = recv_count(s), stride = count > 1'000'000 ? 13 : 1, element = size_of(s.dtype);
-  const auto* bytes = static_cast<const std::byte*>(result);
+size_t TestData::count_wrong(const std::byte* recv) const {
+  const size_t count = cell_.recv_elements(rank_, ranks_), element = size_of(cell_.dtype);
   size_t wrong = 0;
-  for (size_t i = 0; i < count; i += stride) {
-    const double want = expected(s, i), got = to_double(s.dtype, bytes + i * element);
-    const double allowed = is_float(s.dtype) ? 2 * unit_in_last_place(s.dtype) * std::fabs(want) : 0;
-    const bool overflow =
-        is_float(s.dtype) && !std::isfinite(got) && std::fabs(want) > 240;  // of a narrow float
-    if (!(std::fabs(got - want) <= allowed) && !overflow) ++wrong;
+  for (size_t i = 0; i < count; ++i) {
+    const uint64_t got = load(recv + i * element, cell_.dtype);
+    const Origin origin = origin_of(i);
+    wrong +=
+        cell_.reduces() ? !combines_to(origin.index, got) : got != contribution(origin.rank, origin.index);
   }
   return wrong;
+}
+
+TestData::Origin TestData::origin_of(size_t i) const {
+  if (!cell_.kind) return {(rank_ + ranks_ - 1) % ranks_, i};
+  const size_t mine = static_cast<size_t>(rank_) * cell_.count;
+  switch (*cell_.kind) {
+    case Collective::all_gather:
+    case Collective::gather:
+      return {static_cast<int>(i / cell_.count), i % cell_.count};
+    case Collective::all_to_all:
+      return {static_cast<int>(i / cell_.count), mine + i % cell_.count};
+    case Collective::reduce_scatter:
+    case Collective::scatter:
+      return {cell_.root, mine + i};
+    default:
+      return {cell_.root, i};
+  }
+}
+
+bool TestData::combines_to(size_t i, uint64_t got) const {
+  return is_float(cell_.dtype) ? floats_combine_to(i, got) : integers_combine_to(i, got);
+}
+
+bool TestData::integers_combine_to(size_t i, uint64_t got) const {
+  const DType type = cell_.dtype;
+  const Op op = type != DType::boolean ? cell_.op : cell_.op == Op::prod ? Op::band : cell_.op;
+  Int128 value = integer(contribution(0, i), type);
+  if (ranks_ == 1 && (op == Op::land || op == Op::lor)) value = value != 0;
+  for (int rank = 1; rank < ranks_; ++rank)
+    value = combine(op, type, value, integer(contribution(rank, i), type));
+  if (op == Op::avg) value /= ranks_;  // truncates
+  return got == low_bits(static_cast<uint64_t>(value), type);
+}
+
+bool TestData::floats_combine_to(size_t i, uint64_t got_bits) const {
+  const DType type = cell_.dtype;
+  const bool exact = cell_.op == Op::min || cell_.op == Op::max;
+  long double value = 0, scale = 0;  // scale: what rounding errors are relative to
+  for (int rank = 0; rank < ranks_; ++rank) {
+    const uint64_t bits = contribution(rank, i);
+    const long double x = to_double(type, &bits);
+    if (rank == 0)
+      value = x;
+    else if (exact)
+      value = cell_.op == Op::min ? std::min(value, x) : std::max(value, x);
+    else
+      value = cell_.op == Op::prod ? value * x : value + x;
+    scale += std::fabs(x);
+  }
+  if (cell_.op == Op::avg) value /= ranks_, scale /= ranks_;
+  if (cell_.op == Op::prod) scale = std::fabs(value);
+  const double got = to_double(type, &got_bits);
+  if (!std::isfinite(got)) return false;
+  const long double difference = std::fabs(static_cast<long double>(got) - value);
+  if (exact) return difference == 0;
+  const Precision precision = precision_of(type);
+  const double unit = type == DType::float64 ? 0x1p-53 : 0x1p-24;
+  long double allowed = (ranks_ + 2) * unit * scale + precision.smallest;
+  if (precision.bits < 23) allowed += std::ldexp(std::fabs(value) + allowed, -precision.bits - 1);
+  return difference <= allowed;
 }
 
 }  // namespace wia::cli::bench

@@ -1,28 +1,27 @@
 // Measures one line of `wia bench` on the ranks of a communicator.
 //
-// Timing as bench/compare does: before each call a barrier that is not counted, then from the first rank's
-// start to the last rank's end on CLOCK_MONOTONIC, which the processes of a host share.
+// Timing is that of bench/compare. For each call: a barrier that is not counted, then from the first rank's
+// start to the last rank's end on CLOCK_MONOTONIC. As many calls as fit kBudget, unless the options say how
+// many.
 #pragma once
-#include <string>
+#include <cstdint>
 
-#include "cli/bench_data.hpp"
-#include "wia/wia.h"
+#include "cli/bench_meeting.hpp"
+#include "cli/bench_plan.hpp"
 
 namespace wia::cli::bench {
 
-struct Line {
-  Shape shape;
-  std::string algorithm;
-  uint64_t bytes = 0;  // as design counts them
-  bool in_place = false, checked = false;
+struct Measurement {
   int iterations = 0;
   double median_us = 0, p99_us = 0, min_us = 0;
-  double algorithm_bandwidth = 0, bus_bandwidth = 0;  // GB/s
-  size_t wrong = 0;                                   // elements, over all ranks
-  std::string skipped;                                // why it was not measured; empty: it was
+  uint64_t wrong = 0;  // elements and guard bytes, over all ranks; with Options::check
 };
 
-// Collective over `comm`. Throws std::runtime_error with the library's words when a call fails.
-void measure(const Options& options, wia_communicator_t* comm, Line* line);
+constexpr double kBudget = 0.3;  // seconds of timed calls
+constexpr int kMostIterations = 4000;
+
+// Collective. Throws std::runtime_error with the library's words when a call fails; the communicator is then
+// of no more use.
+Measurement measure(const Options& options, const Cell& cell, wia_communicator_t* comm, Meeting& meeting);
 
 }  // namespace wia::cli::bench

@@ -165,7 +165,7 @@ void declare(CLI::App& command, OptionTexts& texts) {
   command.add_option("--iterations", texts.iterations, "Timed calls of each line; else as many as fit 0.3 s");
   command.add_option("--memory", texts.memory, "Buffers: ordinary (default), or wia: from wia_alloc");
   command.add_flag("--check", texts.check,
-                   "Compares every element on every rank; exit code 1 if any is wrong");
+                   "Compares every element, on every rank; exit code 1 if any is wrong");
   command.add_option("--json", texts.json,
                      "Also as JSON to this file; -: to stdout, the table goes to stderr");
   command.footer(

@@ -17,6 +17,9 @@ struct Invocation {
   int exit_code = 0;
 };
 
+// What --json names can be written; what is in the file stays. "" and "-" always can. Before any work.
+void check_json_file(const std::string& path);
+
 void add_bench(CLI::App& app, Invocation& invocation);
 void add_doctor(CLI::App& app, Invocation& invocation);
 void add_run(CLI::App& app, Invocation& invocation);

@@ -1,19 +1,23 @@
 // wia doctor: checks the installation and the machine, and says what to do about what it finds.
 #include <fmt/core.h>
 #include <fmt/ranges.h>
+#include <linux/membarrier.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <stdexcept>
 
+#include "algorithms/algorithm.hpp"
 #include "base/config.hpp"
 #include "base/environment.hpp"
 #include "base/machine.hpp"
 #include "base/wait.hpp"
 #include "bootstrap/launch.hpp"
 #include "cli/commands.hpp"
+#include "cli/doctor_memory.hpp"
 #include "cli/json.hpp"
 #include "cli/machine.hpp"
 #include "transport/shm_endpoint.hpp"
@@ -22,96 +26,195 @@
 namespace wia::cli {
 namespace {
 
+struct Finding {
+  bool serious;  // something does not work; else it could be faster
+  std::string what, remedy;
+};
+
 class Examination {
  public:
   void fact(const std::string& name, const std::string& value) { facts_.emplace_back(name, value); }
-  void finding(const std::string& what, const std::string& remedy) { findings_.emplace_back(what, remedy); }
-  bool good() const { return findings_.empty(); }
+  void problem(const std::string& what, const std::string& remedy) {
+    findings_.push_back({true, what, remedy});
+  }
+  void advice(const std::string& what, const std::string& remedy) {
+    findings_.push_back({false, what, remedy});
+  }
+  void setting(const Config::Item& item) { settings_.push_back(item); }
+  bool works() const {
+    return std::none_of(findings_.begin(), findings_.end(), [](const Finding& f) { return f.serious; });
+  }
 
   void print() const {
-    for (const auto& [name, value] : facts_) fmt::print("{:<24} {}\n", name, value);
+    for (const auto& [name, value] : facts_) fmt::print("{:<22} {}\n", name, value);
     fmt::print("\n");
-    for (const auto& [what, remedy] : findings_) fmt::print("FOUND  {}\n       {}\n", what, remedy);
-    if (good()) fmt::print("all good\n");
+    for (const Config::Item& item : settings_)
+      fmt::print("{:<22} {:<12} {:<12} {}\n", item.variable, item.value.empty() ? "\"\"" : item.value,
+                 item.origin, item.meaning);
+    fmt::print("\n");
+    for (const Finding& f : findings_)
+      fmt::print("{}: {}\n  -> {}\n", f.serious ? "problem" : "advice", f.what, f.remedy);
+    if (findings_.empty()) fmt::print("all good\n");
   }
   Json json() const {
-    Json facts = Json::object(), findings = Json::array();
+    Json facts = Json::object(), settings = Json::array(), findings = Json::array();
     for (const auto& [name, value] : facts_) facts[name] = value;
-    for (const auto& [what, remedy] : findings_) findings.push_back({{"what", what}, {"remedy", remedy}});
-    return {{"schema", "wia.doctor/1"}, {"facts", facts}, {"findings", findings}};
+    for (const Config::Item& item : settings_)
+      settings.push_back({{"variable", item.variable}, {"value", item.value}, {"origin", item.origin}});
+    for (const Finding& f : findings_)
+      findings.push_back(
+          {{"kind", f.serious ? "problem" : "advice"}, {"what", f.what}, {"remedy", f.remedy}});
+    return {{"schema", "wia.doctor/1"},
+            {"works", works()},
+            {"facts", facts},
+            {"settings", settings},
+            {"findings", findings}};
   }
 
  private:
-  std::vector<std::pair<std::string, std::string>> facts_, findings_;
+  std::vector<std::pair<std::string, std::string>> facts_;
+  std::vector<Config::Item> settings_;
+  std::vector<Finding> findings_;
 };
 
-// Whether another process can map this process's heap: what ranks of a host do with one another.
-void examine_shared_memory(Examination& e) {
-  auto heap = ShmHeap::instance();
-  if (!heap) {
-    e.finding(heap.status().text(),
-              "libwia needs memfd_create and address space; see WIA_HEAP_SIZE and ulimit -v");
-    return;
-  }
-  e.fact("shared heap", bytes_text(static_cast<double>(heap.value()->bytes())) + " of address space");
-  const std::string address = heap.value()->address();
-  const pid_t child = fork();
-  if (child == 0) {
-    // The child has the parent's heap by inheritance: what is tested is opening it through /proc.
-    const std::string path = fmt::format("/proc/{}/fd", getppid());
-    _exit(access(path.c_str(), R_OK) == 0 && PeerHeap::open(address).ok() ? 0 : 1);
-  }
-  int status = 1;
-  if (child > 0) waitpid(child, &status, 0);
-  const bool reachable = status == 0;
-  e.fact("heaps of other ranks", reachable ? "can be opened through /proc/PID/fd" : "cannot be opened");
-  if (!reachable)
-    e.finding("/proc/PID/fd of another process cannot be opened",
-              "mount /proc without hidepid and run all ranks as one user");
-  for (const int ranks : {2, 8}) {
-    const ShmOptions options;
-    const shm::BlockLayout layout(static_cast<size_t>(ranks), options.staging_bytes,
-                                  options.packet_staging_bytes);
-    e.fact(fmt::format("communicator of {}", ranks),
-           bytes_text(static_cast<double>(layout.bytes) * ranks) + " of shared memory at most");
-  }
+std::string text_of(const std::optional<uint64_t>& bytes, const char* otherwise) {
+  return bytes ? bytes_text(static_cast<double>(*bytes)) : otherwise;
 }
 
 void examine_machine(Examination& e) {
+#if defined(__clang__)
+  constexpr const char* kCompiler = "clang++ " __clang_version__;
+#else
+  constexpr const char* kCompiler = "g++ " __VERSION__;
+#endif
+#if defined(NDEBUG)
+  constexpr const char* kAssertions = "without assertions";
+#else
+  constexpr const char* kAssertions = "with assertions";
+#endif
   e.fact("version", wia_version());
+  e.fact("build", fmt::format("{}, {}", kCompiler, kAssertions));
   e.fact("host", host_name());
-  e.fact("cpu", fmt::format("{} ({})", cpu_model(), fmt::join(vector_extensions(), " ")));
-  e.fact("allowed cpus", fmt::format("{} ({})", allowed_cpus(), ranges_text(affinity())));
+  e.fact("CPU", cpu_model());
+  e.fact("vector extensions", fmt::format("{}", fmt::join(vector_extensions(), " ")));
+  e.fact("allowed CPUs", ranges_text(affinity()));
+  const double quota = quota_cpus();
+  e.fact("CPU quota", quota < 1e6 ? fmt::format("{:g} CPUs", quota) : "none");
   e.fact("largest cache", bytes_text(static_cast<double>(last_level_cache_bytes())));
   const Memory m = memory();
-  const auto text = [](const std::optional<uint64_t>& bytes) {
-    return bytes ? bytes_text(static_cast<double>(*bytes)) : std::string("unknown");
-  };
-  e.fact("memory", fmt::format("{}, {} available, cgroup limit {}", text(m.total), text(m.available),
-                               m.cgroup_limit ? text(m.cgroup_limit) : "none"));
-  e.fact("huge pages, shared",
-         first_line("/sys/kernel/mm/transparent_hugepage/shmem_enabled").value_or("unknown"));
-  rlimit files{};
-  getrlimit(RLIMIT_NOFILE, &files);
-  e.fact("open files", fmt::format("{} allowed", files.rlim_cur));
-  if (files.rlim_cur < 64)
-    e.finding(fmt::format("only {} open files are allowed", files.rlim_cur), "raise it: ulimit -n 1024");
+  e.fact("memory", fmt::format("{}, {} available, limit of the cgroup: {}", text_of(m.total, "unknown"),
+                               text_of(m.available, "unknown"), text_of(m.cgroup_limit, "none")));
+  if (quota < 1)
+    e.advice(fmt::format("the cgroup allows only {:g} of a CPU", quota),
+             "raise cpu.max, or expect waits of many ms");
 }
 
-void examine_configuration(Examination& e) {
+void examine_limits(Examination& e) {
+  struct Limit {
+    const char* name;
+    __rlimit_resource resource;
+    rlim_t least;
+    bool serious;  // the shared heap makes do with less, as long as it can be made
+    const char* remedy;
+  };
+  static constexpr Limit kLimits[] = {
+      {"open files", RLIMIT_NOFILE, 64, true, "raise it: ulimit -n 1024"},
+      {"processes", RLIMIT_NPROC, 64, true, "raise it: ulimit -u 4096"},
+      {"address space", RLIMIT_AS, rlim_t{4} << 30, false, "raise it: ulimit -v unlimited"},
+      {"file size", RLIMIT_FSIZE, rlim_t{4} << 30, false,
+       "raise it: ulimit -f unlimited; shared memory counts as a file"}};
+  for (const Limit& limit : kLimits) {
+    rlimit now{};
+    getrlimit(limit.resource, &now);
+    const bool none = now.rlim_cur == RLIM_INFINITY;
+    e.fact(fmt::format("limit: {}", limit.name), none ? "none" : std::to_string(now.rlim_cur));
+    if (none || now.rlim_cur >= limit.least) continue;
+    const std::string what = fmt::format("the limit of {} is {}", limit.name, now.rlim_cur);
+    limit.serious ? e.problem(what, limit.remedy) : e.advice(what, limit.remedy);
+  }
+}
+
+void examine_shared_memory(Examination& e, const Config& config) {
+  const auto heap = try_shared_heap(config.heap_bytes);
+  if (heap)
+    e.fact("shared heap", fmt::format("made by one process and mapped by another; {} of address space",
+                                      bytes_text(static_cast<double>(heap.value()))));
+  else
+    e.problem(
+        heap.status().text(),
+        "run all ranks as one user in one PID namespace, /proc without hidepid, ulimit -f and -v unlimited");
+  const auto huge = first_line("/sys/kernel/mm/transparent_hugepage/shmem_enabled");
+  e.fact("huge pages for it", huge.value_or("unknown"));
+  if (huge && (huge->find("[never]") != std::string::npos || huge->find("[deny]") != std::string::npos))
+    e.advice("shared memory gets no huge pages",
+             "as root: echo advise > /sys/kernel/mm/transparent_hugepage/shmem_enabled");
+  const long commands = syscall(SYS_membarrier, MEMBARRIER_CMD_QUERY, 0, 0);
+  const bool fences = commands > 0 && (commands & MEMBARRIER_CMD_GLOBAL_EXPEDITED) != 0;
+  e.fact("membarrier", fences ? "works" : "missing");
+  if (!fences)
+    e.advice("membarrier is missing: sleeping ranks wake up late",
+             "use Linux 4.16 or later, or allow the call in seccomp");
+  ShmOptions options;
+  if (config.staging_bytes > 0) options.staging_bytes = config.staging_bytes;
+  for (const size_t ranks : {size_t{2}, size_t{8}}) {
+    const shm::BlockLayout layout(ranks, options.staging_bytes, options.packet_staging_bytes);
+    e.fact(fmt::format("communicator of {}", ranks),
+           fmt::format("at most {} of shared memory", bytes_text(static_cast<double>(layout.bytes * ranks))));
+  }
+}
+
+void examine_launcher(Examination& e) {
+  const auto launch = detect_launch([](const char* name) { return environment(name); });
+  if (!launch) return e.problem(launch.status().text(), "set all of the launcher's variables, or none");
+  const Launch& found = launch.value();
+  e.fact("launcher", found.launcher == "none"
+                         ? "none: a program is alone here"
+                         : fmt::format("{}: rank {} of {}", found.launcher, found.rank, found.size));
+}
+
+void examine_algorithms(Examination& e, const std::string& list) {
+  for (size_t begin = 0; begin < list.size();) {
+    const size_t end = std::min(list.find(',', begin), list.size()), equals = list.find('=', begin);
+    const std::string name = list.substr(begin, equals - begin),
+                      wanted = list.substr(equals + 1, end - equals - 1);
+    const auto collective = parse_collective(name);
+    const auto found =
+        collective && wanted != "auto" ? find_algorithm(*collective, wanted).take_status() : Status();
+    if (!collective || !found)
+      e.problem(
+          fmt::format("WIA_ALGORITHM: {}", collective ? found.text() : "there is no collective " + name),
+          "correct or unset WIA_ALGORITHM");
+    begin = end + 1;
+  }
+}
+
+Config examine_configuration(Examination& e) {
   auto config = Config::from_environment();
   if (!config) {
-    e.finding(config.status().text(), "correct or unset the variable");
-  } else {
-    for (const Config::Item& item : config->items)
-      e.fact(item.variable, fmt::format("{}  ({}; {})", item.value, item.origin, item.meaning));
+    e.problem(config.status().text(), "correct or unset the variable");
+    return Config();
   }
-  auto launch = detect_launch([](const char* name) { return environment(name); });
-  if (launch) {
-    e.fact("launcher", fmt::format("{}: rank {} of {}", launch->launcher, launch->rank, launch->size));
-  } else {
-    e.finding(launch.status().text(), "set all of the launcher's variables, or none");
+  for (const Config::Item& item : config->items) {
+    e.setting(item);
+    if (item.origin == "ignored")
+      e.problem(fmt::format("{} is set, but is no setting", item.variable), "correct its name, or unset it");
   }
+  examine_algorithms(e, config->algorithms);
+  return std::move(config.value());
+}
+
+int run(const std::string& json) {
+  check_json_file(json);
+  Examination e;
+  examine_machine(e);
+  examine_limits(e);
+  const Config config = examine_configuration(e);
+  examine_shared_memory(e, config);
+  examine_launcher(e);
+  if (json != "-") e.print();
+  if (!json.empty()) write_json(e.json(), json);
+  if (std::fflush(stdout) != 0) throw std::runtime_error("stdout cannot be written");
+  return e.works() ? 0 : 1;
 }
 
 }  // namespace
@@ -119,16 +222,10 @@ void examine_configuration(Examination& e) {
 void add_doctor(CLI::App& app, Invocation& invocation) {
   CLI::App* command = app.add_subcommand("doctor", "Checks the installation and the machine");
   auto json = std::make_shared<std::string>();
-  command->add_option("--json", *json, "As JSON to this file; -: to stdout");
-  command->callback([=, &invocation] {
-    Examination e;
-    examine_machine(e);
-    examine_shared_memory(e);
-    examine_configuration(e);
-    if (*json != "-") e.print();
-    if (!json->empty()) write_json(e.json(), *json);
-    invocation.exit_code = e.good() ? 0 : 1;
-  });
+  command->add_option("--json", *json, "Also as JSON to this file; -: only JSON, to stdout");
+  command->footer(
+      "Exit code: 0, libwia works here (advice may make it faster); 1, there is a problem; 2, usage.");
+  command->callback([=, &invocation] { invocation.exit_code = run(*json); });
 }
 
 }  // namespace wia::cli

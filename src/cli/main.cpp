@@ -1,10 +1,12 @@
 // The command `wia`: parses the command line, runs one subcommand, prints errors as one line.
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
 
 #include "cli/commands.hpp"
 #include "wia/wia.h"
@@ -53,6 +55,15 @@ int run(CLI::App& app, Invocation& invocation, std::vector<std::string> argument
 }
 
 }  // namespace
+
+void check_json_file(const std::string& path) {
+  if (path.empty() || path == "-") return;
+  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+  if (fd < 0)
+    throw CLI::ValidationError("--json", fmt::format("\"{}\" cannot be written: {}", path, strerror(errno)));
+  close(fd);
+}
+
 }  // namespace wia::cli
 
 int main(int argc, char** argv) {

@@ -17,10 +17,10 @@ Runner::Runner(int ranks, const LoopOptions& options)
   std::iota(shuffled_.begin(), shuffled_.end(), 0);
 }
 
-Status Runner::run(std::span<const Schedule> schedules, const World& world, const Variant& variant,
+Status Runner::run(std::span<const Schedule> schedules, const CaseData& data, const Variant& variant,
                    bool barrier) {
   schedules_ = schedules;
-  world_ = &world;
+  data_ = &data;
   random_ = variant.seed;
   ++sequence_;
   running_ = group_.ranks();
@@ -38,7 +38,7 @@ void Runner::begin(int rank) {
   CallSignature call;
   call.sequence = sequence_;
   call.hash = static_cast<uint32_t>(mix(sequence_));
-  Binding& binding = bindings_[static_cast<size_t>(rank)] = world_->binding(rank);
+  Binding& binding = bindings_[static_cast<size_t>(rank)] = data_->binding(rank);
   executions_[static_cast<size_t>(rank)]->start(schedules_[static_cast<size_t>(rank)], binding, call);
   states_[static_cast<size_t>(rank)] = Rank::running;
 }

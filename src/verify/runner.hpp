@@ -9,7 +9,7 @@
 #include "engine/execution.hpp"
 #include "transport/loop.hpp"
 #include "verify/case.hpp"
-#include "verify/world.hpp"
+#include "verify/case_data.hpp"
 
 namespace wia {
 
@@ -20,7 +20,7 @@ class Runner {
 
   // Status: the call ended on every rank and nothing is left on the way; else who waits where. After an error
   // the runner is of no more use. `barrier`: nobody may be done before all have begun.
-  Status run(std::span<const Schedule> schedules, const World& world, const Variant& variant, bool barrier);
+  Status run(std::span<const Schedule> schedules, const CaseData& data, const Variant& variant, bool barrier);
 
  private:
   enum class Rank : uint8_t { waiting_to_begin, running, done };
@@ -41,7 +41,7 @@ class Runner {
   std::vector<Rank> states_;
   std::vector<int> shuffled_;
   std::span<const Schedule> schedules_;
-  const World* world_ = nullptr;
+  const CaseData* data_ = nullptr;
   uint64_t sequence_ = 0, random_ = 0;
   int running_ = 0;  // begun or not, not done
   int failed_ = -1;

@@ -10,9 +10,9 @@
 #include <thread>
 #include <tuple>
 
+#include "verify/case_data.hpp"
 #include "verify/match.hpp"
 #include "verify/runner.hpp"
-#include "verify/world.hpp"
 
 namespace wia {
 namespace {
@@ -58,10 +58,10 @@ class VariantRuns {
 
  private:
   Status one(const Case& a_case, const Schedules& schedules, const Variant& variant) {
-    World world(a_case, variant, schedules[0].output_chunks());
+    CaseData data(a_case, variant, schedules[0].output_chunks());
     const bool barrier = a_case.shape.collective == Collective::barrier;
-    WIA_RETURN_IF_ERROR(runner(variant.transport).run(schedules, world, variant, barrier));
-    return world.check();
+    WIA_RETURN_IF_ERROR(runner(variant.transport).run(schedules, data, variant, barrier));
+    return data.check();
   }
 
   Runner& runner(const LoopOptions& transport) {

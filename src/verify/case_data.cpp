@@ -1,4 +1,4 @@
-#include "verify/world.hpp"
+#include "verify/case_data.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -25,7 +25,7 @@ void spread(const size_t* lengths, size_t* offsets, size_t chunks, bool backward
 
 }  // namespace
 
-World::World(const Case& a_case, const Variant& variant, uint32_t chunks)
+CaseData::CaseData(const Case& a_case, const Variant& variant, uint32_t chunks)
     : case_(a_case),
       variant_(variant),
       ranks_(static_cast<uint32_t>(a_case.shape.ranks)),
@@ -51,7 +51,7 @@ World::World(const Case& a_case, const Variant& variant, uint32_t chunks)
 
 // --- Lengths ----------------------------------------------------------------------------------
 
-void World::set_lengths() {
+void CaseData::set_lengths() {
   longest_ = variant_.length;
   if (case_.shape.even) return;
   const bool by_rank = case_.shape.collective == Collective::all_to_all;
@@ -79,7 +79,7 @@ void World::set_lengths() {
   }
 }
 
-void World::set_extents(Rank& rank, uint32_t chunks) {
+void CaseData::set_extents(Rank& rank, uint32_t chunks) {
   const auto r = static_cast<size_t>(rank.shape.rank);
   const uint64_t each = variant_.length;
   switch (case_.shape.collective) {
@@ -113,7 +113,7 @@ void World::set_extents(Rank& rank, uint32_t chunks) {
 // --- Memory -----------------------------------------------------------------------------------
 
 // Returns where the next rank's memory begins.
-size_t World::place(Rank& rank, size_t begin) const {
+size_t CaseData::place(Rank& rank, size_t begin) const {
   const Collective collective = case_.shape.collective;
   const bool root = rank.shape.is_root();
   const bool has_input = root || (collective != Collective::broadcast && collective != Collective::scatter);
@@ -141,12 +141,12 @@ size_t World::place(Rank& rank, size_t begin) const {
   return at;
 }
 
-World::Part World::part(const Extents& extents, uint32_t parts, uint32_t chunk) const {
+CaseData::Part CaseData::part(const Extents& extents, uint32_t parts, uint32_t chunk) const {
   if (parts == 1 && extents.contiguous()) return {0, 0, extents.span()};
   return {chunk, extents.begin(chunk), extents.length(chunk)};
 }
 
-void World::fill() {
+void CaseData::fill() {
   for (const Rank& rank : all_) {
     for (uint32_t c = 0; c < input_parts_ && rank.input != kNone; ++c) {
       const Part one = part(rank.input_extents, input_parts_, c);
@@ -157,7 +157,7 @@ void World::fill() {
   }
 }
 
-Binding World::bind(const Rank& rank) const {
+Binding CaseData::bind(const Rank& rank) const {
   Binding binding;
   binding.input = at(rank.input);
   binding.output = at(rank.output);
@@ -178,7 +178,7 @@ Binding World::bind(const Rank& rank) const {
 // --- Afterwards -------------------------------------------------------------------------------
 
 // Whether the input's chunk is (also) output.
-bool World::overlaps(const Rank& rank, uint32_t chunk) const {
+bool CaseData::overlaps(const Rank& rank, uint32_t chunk) const {
   const Collective collective = case_.shape.collective;
   if (collective == Collective::broadcast) return rank.shape.is_root();
   if (!rank.shape.in_place) return false;
@@ -186,7 +186,7 @@ bool World::overlaps(const Rank& rank, uint32_t chunk) const {
   return !scatters || static_cast<int>(chunk) == rank.shape.rank;
 }
 
-Status World::check_part(const Rank& rank, bool output, const Part& part) {
+Status CaseData::check_part(const Rank& rank, bool output, const Part& part) {
   std::byte* element = at(output ? rank.output : rank.input) + part.begin * values_.bytes();
   const int r = rank.shape.rank;
   for (uint64_t i = 0; i < part.length; ++i, element += values_.bytes()) {
@@ -202,7 +202,7 @@ Status World::check_part(const Rank& rank, bool output, const Part& part) {
   return {};
 }
 
-Status World::check() {
+Status CaseData::check() {
   for (const Rank& rank : all_) {
     for (uint32_t c = 0; c < output_parts_ && rank.output != kNone; ++c)
       WIA_RETURN_IF_ERROR(check_part(rank, true, part(rank.output_extents, output_parts_, c)));
@@ -213,7 +213,7 @@ Status World::check() {
   return check_poison();
 }
 
-Status World::check_poison() const {
+Status CaseData::check_poison() const {
   const std::byte* memory = memory_.get();
   if (memory[0] == Values::kPoison && std::memcmp(memory, memory + 1, bytes_ - 1) == 0) return {};
   const auto written =

@@ -15,13 +15,13 @@
 
 namespace wia {
 
-class World {
+class CaseData {
  public:
   // `chunks`: what the algorithm divides buffers into that it may split as it likes
   // (Schedule::output_chunks).
-  World(const Case& a_case, const Variant& variant, uint32_t chunks);
-  World(const World&) = delete;
-  World& operator=(const World&) = delete;
+  CaseData(const Case& a_case, const Variant& variant, uint32_t chunks);
+  CaseData(const CaseData&) = delete;
+  CaseData& operator=(const CaseData&) = delete;
 
   // Refers to this object.
   const Binding& binding(int rank) const { return bindings_[static_cast<size_t>(rank)]; }
