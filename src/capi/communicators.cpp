@@ -64,8 +64,8 @@ wia_communicator_t* wia_create_sub_communicator(wia_communicator_t* world, const
 
 wia_status_t wia_communicator_abort(wia_communicator_t* comm) {
   if (!comm) return report(Status(Code::invalid_argument, "comm is NULL"));
-  if (!comm->backend_data) return WIA_SUCCESS;
-  Communicator* c = resolve(comm);
+  Communicator* c = behind(comm);
+  if (!c) return WIA_SUCCESS;
   if (in_forked_child()) return report(forked_status());
   c->abort(fmt::format("aborted by rank {}", c->rank()));
   return WIA_SUCCESS;

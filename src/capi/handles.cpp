@@ -1,5 +1,6 @@
 #include "capi/handles.hpp"
 
+#include <atomic>
 #include <deque>
 #include <mutex>
 
@@ -28,10 +29,16 @@ wia_status_t report(Status status) {
   return code;
 }
 
+// Another thread may destroy it meanwhile.
+Communicator* behind(const wia_communicator_t* handle) {
+  std::atomic_ref<void*> communicator(const_cast<wia_communicator_t*>(handle)->backend_data);
+  return static_cast<Communicator*>(communicator.load(std::memory_order_acquire));
+}
+
 Communicator* resolve(const wia_communicator_t* handle) {
   if (!handle) return null<Communicator>(Status(Code::invalid_argument, "comm is NULL"));
-  if (!handle->backend_data) return null<Communicator>(Status(Code::destroyed, "comm has been destroyed"));
-  return static_cast<Communicator*>(handle->backend_data);
+  Communicator* communicator = behind(handle);
+  return communicator ? communicator : null<Communicator>(Status(Code::destroyed, "comm has been destroyed"));
 }
 
 wia_communicator_t* publish(std::shared_ptr<Communicator> communicator) {
@@ -45,8 +52,8 @@ wia_communicator_t* publish(std::shared_ptr<Communicator> communicator) {
 }
 
 void destroy(wia_communicator_t* handle) {
-  auto* communicator = static_cast<Communicator*>(std::exchange(handle->backend_data, nullptr));
-  if (communicator) communicator->destroy();
+  void* communicator = std::atomic_ref<void*>(handle->backend_data).exchange(nullptr);
+  if (communicator) static_cast<Communicator*>(communicator)->destroy();
 }
 
 void destroy_all() {

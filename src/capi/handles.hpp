@@ -33,6 +33,7 @@ T* null(Status status) {
 // The communicator behind a handle; null after reporting why there is none. Handles and the objects behind
 // them stay readable after destroy, so that a use after destroy is an error and not a crash.
 Communicator* resolve(const wia_communicator_t* handle);
+Communicator* behind(const wia_communicator_t* handle);  // the same for a handle that is one; reports nothing
 // Makes a handle; destroyed by wia_finalize at the latest.
 wia_communicator_t* publish(std::shared_ptr<Communicator> communicator);
 void destroy(wia_communicator_t* handle);

@@ -72,7 +72,7 @@ extern "C" {
 wia_status_t wia_init(wia_communicator_t** world) {
   if (!world) return report(Status(Code::invalid_argument, "world is NULL"));
   std::lock_guard lock(mutex_);
-  if (!world_ || !world_->backend_data) {
+  if (!world_ || !behind(world_)) {
     auto made = init();
     if (!made) return report(made.take_status());
     world_ = made.value();

@@ -110,6 +110,47 @@ TEST(Concurrency, ManyAsynchronousCallsInFlight) {
   });
 }
 
+// Rank 1 enters the barrier only once it has the message that rank 0 sends beside its own wait in it.
+TEST(Concurrency, TransfersBesideACollective) {
+  on_ranks(2, [](int rank, wia_communicator_t* world) {
+    ASSERT_EQ(wia_communicator_set_timeout(world, 20'000), WIA_SUCCESS);
+    for (int round = 0; round < 20; ++round) {
+      int64_t x = round;
+      if (rank == 1) {
+        x = -1;
+        ASSERT_EQ(wia_recv(&x, 1, WIA_INT64, 0, round, world, nullptr), WIA_SUCCESS)
+            << wia_last_error_message();
+        ASSERT_EQ(x, round);
+        ASSERT_EQ(wia_barrier(world), WIA_SUCCESS) << wia_last_error_message();
+        continue;
+      }
+      std::thread waiter([world] { EXPECT_EQ(wia_barrier(world), WIA_SUCCESS) << wia_last_error_message(); });
+      EXPECT_EQ(wia_send(&x, 1, WIA_INT64, 1, round, world, nullptr), WIA_SUCCESS)
+          << wia_last_error_message();
+      waiter.join();
+    }
+  });
+}
+
+TEST(Concurrency, DestroyDuringACallOfAnotherThread) {
+  on_ranks(2, [](int rank, wia_communicator_t* world) {
+    wia_communicator_t* comm = nullptr;
+    ASSERT_EQ(wia_communicator_duplicate(world, &comm), WIA_SUCCESS);
+    if (rank == 0) {  // rank 1 never enters the call
+      std::thread waiter([comm] { EXPECT_LT(wia_barrier(comm), WIA_SUCCESS); });
+      std::thread sender([comm] {
+        int64_t x = 1;
+        wia_request_t* request = nullptr;  // rank 1 takes no message either
+        if (wia_send(&x, 1, WIA_INT64, 1, 0, comm, &request) == WIA_SUCCESS) wia_request_wait(request, -1);
+      });
+      EXPECT_EQ(wia_communicator_destroy(comm), WIA_SUCCESS);
+      waiter.join();
+      sender.join();
+    }
+    all_reduce_and_check(world, 100, 0);
+  });
+}
+
 TEST(Concurrency, AbortEndsAWaitInAnotherThread) {
   on_ranks(2, [](int rank, wia_communicator_t* world) {
     if (rank == 1) return;  // never calls; leaves only after rank 0 has
