@@ -129,7 +129,10 @@ WIA_API size_t wia_dtype_size(wia_dtype_t dtype); /* bytes; 0 for an unknown one
  * world of one) and gives the communicator of all ranks. A second call before wia_finalize gives the same
  * communicator. Ends at WIA_INIT_TIMEOUT (seconds, default 300) naming the ranks that are missing. */
 WIA_API wia_status_t wia_init(wia_communicator_t** world);
-/* Destroys the world and every communicator that is left. Local and bounded; harmless when repeated. */
+/* Destroys the world and every communicator that is left. Local, but for a process that serves the store
+ * through which ranks meet (the one that made the unique id; rank 0 where the job was not started by `wia
+ * run`): it stays until the others have finished or ended, for WIA_INIT_TIMEOUT at most. Harmless when
+ * repeated. */
 WIA_API wia_status_t wia_finalize(void);
 
 /* For programs with a launcher of their own: one process makes an id (and from then on serves the meeting

@@ -14,12 +14,6 @@ namespace {
 constexpr int64_t kProbeMs = 1'000;      // to find out who holds a port
 constexpr int64_t kCandidateMs = 2'000;  // for one of several ports: a stranger there may keep silent
 
-std::string this_process() {
-  char host[256] = "?";
-  gethostname(host, sizeof host - 1);
-  return fmt::format("host {}, process {}", host, getpid());
-}
-
 // Where rank 0 serves. The name of the master may mean another address on this host than on the others
 // (127.0.1.1 is common), so only loopback is taken literally.
 std::string address_to_serve(const Launch& launch) {
@@ -99,6 +93,12 @@ Result<std::unique_ptr<Store>> join_alone(Launch launch, Deadline deadline,
 
 }  // namespace
 
+std::string this_process() {
+  char host[256] = "unknown";
+  gethostname(host, sizeof host - 1);
+  return fmt::format("process {} on {}", getpid(), host);
+}
+
 Result<std::unique_ptr<Store>> join_store(const Launch& given, Deadline deadline,
                                           std::unique_ptr<StoreServer>* server) {
   Launch launch = given;
@@ -112,9 +112,11 @@ Result<std::unique_ptr<Store>> join_store(const Launch& given, Deadline deadline
   }
   std::string host = launch.master_host.empty() ? "127.0.0.1" : launch.master_host;
   if (launch.rank == 0 && !launch.store_is_served) {
-    Result<std::unique_ptr<StoreServer>> started = serve(launch);
-    if (!started.ok()) return started.take_status();
-    *server = std::move(*started);
+    if (!*server) {
+      Result<std::unique_ptr<StoreServer>> started = serve(launch);
+      if (!started.ok()) return started.take_status();
+      *server = std::move(*started);
+    }
     launch.ports = {(*server)->port()};
     host = address_to_serve(launch);  // its own store, whatever the others call this host
   }

@@ -32,12 +32,16 @@ struct Launch {
 // incomplete or contradictory set is an error that names the variables and their values.
 Result<Launch> detect_launch(const Environment& environment);
 
-// The store of the job: starts the server where this rank has to (kept in *server), then connects. The store
+// The store of the job: starts the server where this rank has to (kept in *server, and used again by the next
+// call: others may start their next world before rank 0 has left this one), then connects. The store
 // knows this process as the holder of its rank: a second process on the same rank is refused by the name of
 // the first. Errors: rank 0 names the port and, as far as it can be told, who holds it; the others say what
 // each port answered.
 Result<std::unique_ptr<Store>> join_store(const Launch& launch, Deadline deadline,
                                           std::unique_ptr<StoreServer>* server);
+
+// "process 12 on host1"
+std::string this_process();
 
 // Eight different ports from 20000 to 31999 (below those the system gives to outgoing connections), the same
 // for every rank of the job, and most likely others for other jobs.

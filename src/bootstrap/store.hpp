@@ -38,6 +38,11 @@ class StoreServer {
   static Result<std::unique_ptr<StoreServer>> start(const std::string& host, int port, JobIdentity identity);
   virtual ~StoreServer() = default;  // stops serving
   virtual int port() const = 0;
+
+  // Waits until no other rank needs this store for the world that the caller's `rank` has left: a rank that
+  // has come back since, for its next world, is not waited for. -1: until nobody is there. Gives the ranks
+  // that were still there at the deadline.
+  virtual std::vector<int> wait_until_left(int rank, Deadline deadline) = 0;
 };
 
 class Store {

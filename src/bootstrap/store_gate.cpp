@@ -2,6 +2,9 @@
 
 #include <fmt/core.h>
 
+#include <chrono>
+#include <climits>
+
 namespace wia {
 
 using store_protocol::Answer;
@@ -42,29 +45,50 @@ Reply StoreGate::check(const Hello& hello) const {
   if (sizes_known && hello.rank >= identity_.world_size)
     return refusal(Answer::world_size,
                    fmt::format("rank {} is none of the {} ranks", hello.rank, identity_.world_size));
-  const auto found = holders_.find(hello.rank);
-  if (found == holders_.end() || found->second.client == hello.client) return Reply();
+  const std::lock_guard lock(mutex_);
+  const auto found = places_.find(hello.rank);
+  if (found == places_.end() || found->second.client == 0 || found->second.client == hello.client)
+    return Reply();
   return refusal(Answer::rank_taken,
                  fmt::format("rank {} is taken already by {}", hello.rank, found->second.member));
 }
 
 void StoreGate::enter(const Hello& hello) {
   if (hello.rank < 0) return;
-  Holder& holder = holders_[hello.rank];
-  holder.client = hello.client;
-  holder.member = hello.member.empty() ? "another process" : hello.member;
-  ++holder.connections;
+  const std::lock_guard lock(mutex_);
+  Place& place = places_[hello.rank];
+  if (place.client == 0) ++place.entered;
+  place.client = hello.client;
+  place.member = hello.member.empty() ? "another process" : hello.member;
+  ++place.connections;
 }
 
 void StoreGate::leave(const Hello& hello) {
-  const auto found = holders_.find(hello.rank);
-  if (found == holders_.end() || found->second.client != hello.client) return;
-  if (--found->second.connections == 0) holders_.erase(found);
+  const std::lock_guard lock(mutex_);
+  const auto found = places_.find(hello.rank);
+  if (found == places_.end() || found->second.client != hello.client) return;
+  if (--found->second.connections > 0) return;
+  found->second.client = 0;
+  left_.notify_all();
 }
 
 uint64_t StoreGate::holder(int rank) const {
-  const auto found = holders_.find(rank);
-  return found == holders_.end() ? 0 : found->second.client;
+  const std::lock_guard lock(mutex_);
+  const auto found = places_.find(rank);
+  return found == places_.end() ? 0 : found->second.client;
+}
+
+std::vector<int> StoreGate::wait_until_left(int rank, Deadline deadline) {
+  std::unique_lock lock(mutex_);
+  const auto mine = places_.find(rank);
+  const int turn = mine == places_.end() ? INT_MAX : mine->second.entered;
+  for (;;) {
+    std::vector<int> present;
+    for (const auto& [other, place] : places_)
+      if (other != rank && place.client != 0 && place.entered <= turn) present.push_back(other);
+    if (present.empty() || deadline.passed()) return present;
+    left_.wait_for(lock, std::chrono::milliseconds(deadline.left_ms()));
+  }
 }
 
 }  // namespace wia

@@ -1,9 +1,12 @@
 // Decides who may use a store: compares a hello with the job's identity, and keeps which client holds which
 // rank.
 //
-// Not thread safe; the server's thread owns it. Changes nothing for whoever is refused.
+// Thread safe: the server's thread lets clients in and out, its owner waits for their leaving. Changes
+// nothing for whoever is refused.
 #pragma once
+#include <condition_variable>
 #include <map>
+#include <mutex>
 #include <string>
 
 #include "bootstrap/store.hpp"
@@ -22,16 +25,21 @@ class StoreGate {
   void leave(const store_protocol::Hello& hello);
   // The client that holds the rank; 0: none.
   uint64_t holder(int rank) const;
+  // See StoreServer::wait_until_left.
+  std::vector<int> wait_until_left(int rank, Deadline deadline);
 
  private:
-  struct Holder {
-    uint64_t client = 0;
+  struct Place {
+    uint64_t client = 0;  // that holds it; 0: none
     std::string member;
     int connections = 0;
+    int entered = 0;  // clients so far, one after the other
   };
 
-  JobIdentity identity_;
-  std::map<int, Holder> holders_;  // by rank
+  const JobIdentity identity_;
+  mutable std::mutex mutex_;
+  std::condition_variable left_;
+  std::map<int, Place> places_;  // by rank
 };
 
 // In a time that does not depend on where they differ.

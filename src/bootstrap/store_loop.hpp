@@ -3,7 +3,7 @@
 // A connection is a stranger until its hello was accepted; strangers are dropped kHelloMs after they came,
 // and the oldest is dropped when there are too many or when descriptors run out. A member has one call at a
 // time; its next one is read when the reply of the last is sent.
-// Threads: run() and the destructor belong to the owner; everything else, to the thread that run() starts.
+// Threads: what is public belongs to the owner; everything else, to the thread that run() starts.
 #pragma once
 #include <sys/epoll.h>
 
@@ -28,6 +28,7 @@ class StoreLoop {
 
   Status run();  // starts the thread; the destructor ends it
   int port() const { return listener_.port; }
+  StoreGate& gate() { return gate_; }
 
  private:
   struct Client {

@@ -15,6 +15,9 @@ class Handle final : public StoreServer {
     if (getpid() != process_) static_cast<void>(loop_.release());
   }
   int port() const override { return loop_->port(); }
+  std::vector<int> wait_until_left(int rank, Deadline deadline) override {
+    return loop_->gate().wait_until_left(rank, deadline);
+  }
 
  private:
   std::unique_ptr<StoreLoop> loop_;

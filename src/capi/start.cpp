@@ -1,4 +1,5 @@
 // wia_init, wia_finalize, wia_get_unique_id, wia_init_rank.
+#include <fmt/ranges.h>
 #include <sys/random.h>
 
 #include <cstdio>
@@ -16,10 +17,16 @@ namespace {
 std::mutex mutex_;
 wia_communicator_t* world_ = nullptr;
 int generation_ = 0;  // of wia_init: a job may start over on the same store
-// Serve the meeting points of wia_get_unique_id until the process ends.
-std::vector<std::unique_ptr<StoreServer>>& id_servers() {
-  static auto* servers = new std::vector<std::unique_ptr<StoreServer>>;
-  return *servers;
+
+// Serve until the process ends: the job's store where rank 0 has to (else null), and the meeting points of
+// wia_get_unique_id.
+struct Servers {
+  std::unique_ptr<StoreServer> job;
+  std::vector<std::unique_ptr<StoreServer>> ids;
+};
+Servers& servers() {
+  static auto* all = new Servers;
+  return *all;
 }
 
 Result<Config> read_config() {
@@ -47,8 +54,21 @@ Result<wia_communicator_t*> init() {
   if (!launch) return launch.take_status();
   log::set_prefix("rank " + std::to_string(launch->rank));
   const Deadline deadline = Deadline::after_ms(config->init_timeout_ms);
-  return start(World::join(*launch, "generation" + std::to_string(generation_++) + "/", *config, deadline),
-               "world");
+  const std::string prefix = "generation" + std::to_string(generation_++) + "/";
+  return start(World::join(*launch, prefix, *config, deadline, &servers().job), "world");
+}
+
+// A store must not end while others still start, or make communicators, with its help.
+void wait_for_others(StoreServer& server, int rank, const Config& config) {
+  const Deadline deadline = Deadline::after_ms(config.init_timeout_ms);
+  auto present = server.wait_until_left(rank, Deadline::after_ms(config.late_notice_ms).earlier(deadline));
+  if (!present.empty())
+    log::warning("this process serves the store and stays until ranks {} have left",
+                 fmt::join(present, ", "));
+  present = server.wait_until_left(rank, deadline);
+  if (!present.empty())
+    log::warning("the store ends while ranks {} have not left; they cannot make communicators any more",
+                 fmt::join(present, ", "));
 }
 
 // "wia1 HOST PORT SECRET"
@@ -88,9 +108,19 @@ wia_communicator_t* wia_create_world_communicator(void) {
 
 wia_status_t wia_finalize(void) {
   if (in_forked_child()) return report(forked_status());
-  std::lock_guard lock(mutex_);
-  destroy_all();
-  world_ = nullptr;
+  std::vector<StoreServer*> served_ids;
+  StoreServer* job = nullptr;
+  {
+    std::lock_guard lock(mutex_);
+    destroy_all();
+    world_ = nullptr;
+    job = servers().job.get();
+    for (const auto& server : servers().ids) served_ids.push_back(server.get());
+  }
+  auto config = Config::from_environment();
+  const Config limits = config ? *config : Config{};
+  if (job) wait_for_others(*job, 0, limits);
+  for (StoreServer* server : served_ids) wait_for_others(*server, -1, limits);
   return WIA_SUCCESS;
 }
 
@@ -107,7 +137,7 @@ wia_status_t wia_get_unique_id(wia_unique_id_t* id) {
   *id = {};
   std::snprintf(id->bytes, sizeof id->bytes, "wia1 127.0.0.1 %d %s", server.value()->port(), secret.c_str());
   std::lock_guard lock(mutex_);
-  id_servers().push_back(std::move(server.value()));
+  servers().ids.push_back(std::move(server.value()));
   return WIA_SUCCESS;
 }
 
@@ -128,7 +158,8 @@ wia_status_t wia_init_rank(wia_communicator_t** world, int num_ranks, const wia_
   auto config = read_config();
   if (!config) return report(config.take_status());
   const Deadline deadline = Deadline::after_ms(config->init_timeout_ms);
-  auto store = Store::connect(host, port, JobIdentity{"unique-id", secret, 0}, deadline);
+  auto store =
+      Store::connect(host, port, JobIdentity{"unique-id", secret, num_ranks, rank, this_process()}, deadline);
   if (!store) return report(store.take_status());
   auto made = start(World::join(std::move(store.value()), "", rank, num_ranks, *config, deadline), "world");
   if (!made) return report(made.take_status());

@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 #include <sched.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <set>
@@ -15,12 +14,6 @@ namespace wia {
 namespace {
 
 constexpr int64_t kLookEveryMs = 500;  // at those who are missing
-
-std::string host_name() {
-  char name[256] = "unknown";
-  gethostname(name, sizeof name - 1);
-  return name;
-}
 
 // "0,1": the CPUs that this process may run on.
 std::string my_affinity() {
@@ -35,13 +28,11 @@ std::string my_affinity() {
 }  // namespace
 
 Result<std::shared_ptr<World>> World::join(const Launch& launch, const std::string& prefix,
-                                           const Config& config, Deadline deadline) {
-  // Rank 0's server outlives the world: others may start their next world before rank 0 has left this one.
-  static auto* server = new std::unique_ptr<StoreServer>;
+                                           const Config& config, Deadline deadline,
+                                           std::unique_ptr<StoreServer>* server) {
   std::unique_ptr<Store> store;
   if (launch.size > 1) {
-    auto joined = *server ? Store::connect("127.0.0.1", (*server)->port(), launch.identity, deadline)
-                          : join_store(launch, deadline, server);
+    auto joined = join_store(launch, deadline, server);
     if (!joined) return joined.take_status();
     store = std::move(joined.value());
   }
@@ -66,7 +57,7 @@ Status World::meet(Deadline deadline) {
   std::vector<int> everyone(static_cast<size_t>(size_));
   for (int r = 0; r < size_; ++r) everyone[r] = r;
   if (store_) {
-    const std::string who = fmt::format("process {} on {}", getpid(), host_name());
+    const std::string who = this_process();
     auto holder = store_->set_if_absent(fmt::format("{}member/{}", prefix_, rank_), who);
     if (!holder) return holder.take_status();
     if (*holder != who)

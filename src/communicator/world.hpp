@@ -17,9 +17,10 @@ class World {
  public:
   // Meets the others: ends at the deadline, naming those who have not come; one line after
   // Config::late_notice_ms does so before. A rank that is taken is refused by name.
-  // `prefix` keeps apart the worlds that one job makes one after the other.
+  // `prefix` keeps apart the worlds that one job makes one after the other; `server` as for join_store.
   static Result<std::shared_ptr<World>> join(const Launch& launch, const std::string& prefix,
-                                             const Config& config, Deadline deadline);
+                                             const Config& config, Deadline deadline,
+                                             std::unique_ptr<StoreServer>* server);
   // With a store that exists already (unique-id initialisation).
   static Result<std::shared_ptr<World>> join(std::unique_ptr<Store> store, const std::string& prefix,
                                              int rank, int size, const Config& config, Deadline deadline);

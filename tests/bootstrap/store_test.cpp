@@ -211,5 +211,17 @@ TEST(StoreServer, BindErrorsNameAddressPortAndReason) {
   EXPECT_THAT(StoreServer::start("no such host", 0, identity()).status().text(), HasSubstr("no such host"));
 }
 
+TEST_F(StoreTest, TheServerCanWaitUntilTheRanksHaveLeft) {
+  auto rank0 = connect(0), rank1 = connect(1), rank2 = connect(2);
+  rank0 = nullptr;
+  EXPECT_EQ(server->wait_until_left(0, Deadline::after_ms(20)), (std::vector{1, 2}));
+  rank1 = nullptr;
+  rank2 = nullptr;
+  EXPECT_THAT(server->wait_until_left(0, Deadline::after_ms(60'000)), testing::IsEmpty());
+  auto next_world = connect(1);
+  EXPECT_THAT(server->wait_until_left(0, Deadline::after_ms(60'000)), testing::IsEmpty());
+  EXPECT_EQ(server->wait_until_left(-1, Deadline::after_ms(20)), std::vector{1});
+}
+
 }  // namespace
 }  // namespace wia

@@ -137,6 +137,23 @@ TEST(S19, TwiceAndAfterwards) {
   }));
 }
 
+// Rank 0 serves the store of this job, and has nothing more to do.
+TEST(S19, TheOthersGoOnAfterRankZeroHasFinished) {
+  expect_good(run_ranks(3, [](int me) {
+    wia_communicator_t *w = nullptr, *group = nullptr;
+    WIA_RUN(start(&w, 60'000));
+    if (me > 0) {
+      usleep(300'000);
+      const int members[] = {1, 2};
+      group = wia_create_sub_communicator(w, members, 2);
+      WIA_CHECK(group);
+      WIA_RUN(check_sum(group));
+    }
+    WIA_OK(wia_finalize());
+    return 0;
+  }));
+}
+
 TEST(S19, FiftyStartsInOneProcess) {
   expect_good(run_ranks(3, [](int me) {
     for (int i = 0; i < 50; ++i) {
