@@ -171,7 +171,8 @@ WIA_API wia_status_t wia_communicator_set_algorithm(wia_communicator_t* comm, co
                                                     const char* algorithm);
 /* Bytes of shared memory that all members' parts of this communicator take together. */
 WIA_API size_t wia_communicator_shared_bytes(const wia_communicator_t* comm);
-/* WIA_SUCCESS, or the error that made this communicator unusable (text in wia_last_error_message). */
+/* WIA_SUCCESS, or the error that made this communicator unusable, here or on another member (text in
+ * wia_last_error_message). */
 WIA_API wia_status_t wia_communicator_status(const wia_communicator_t* comm);
 
 /* ---- Memory ---------------------------------------------------------------------------------- */

@@ -96,7 +96,7 @@ Result<std::unique_ptr<Store>> join_alone(Launch launch, Deadline deadline,
 std::string this_process() {
   char host[256] = "unknown";
   gethostname(host, sizeof host - 1);
-  return fmt::format("process {} on {}", getpid(), host);
+  return fmt::format("process {} on host {}", getpid(), host);
 }
 
 Result<std::unique_ptr<Store>> join_store(const Launch& given, Deadline deadline,

@@ -40,7 +40,7 @@ Result<Launch> detect_launch(const Environment& environment);
 Result<std::unique_ptr<Store>> join_store(const Launch& launch, Deadline deadline,
                                           std::unique_ptr<StoreServer>* server);
 
-// "process 12 on host1"
+// "process 12 on host n1"
 std::string this_process();
 
 // Eight different ports from 20000 to 31999 (below those the system gives to outgoing connections), the same

@@ -26,7 +26,7 @@ struct JobIdentity {
   int world_size = 0;  // 0: not known (then not compared)
 
   // Only the client's: a rank can be held by one client at a time, a second is refused with the text of the
-  // first ("host a, process 12"). -1: holds none.
+  // first ("process 12 on host a"). -1: holds none.
   int rank = -1;
   std::string member = {};
 };

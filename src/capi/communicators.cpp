@@ -109,7 +109,7 @@ size_t wia_communicator_shared_bytes(const wia_communicator_t* comm) {
 }
 
 wia_status_t wia_communicator_status(const wia_communicator_t* comm) {
-  const Communicator* c = resolve(comm);
+  Communicator* c = resolve(comm);
   return c ? report(c->status()) : wia_last_error();
 }
 

@@ -157,8 +157,12 @@ Status Communicator::set_algorithms(const std::string& list) {
   return {};
 }
 
-Status Communicator::status() const {
+Status Communicator::status() {
   if (in_forked_child()) return forked_status();
+  if (mutex_.try_lock()) {  // else somebody drives it, and looks
+    std::lock_guard lock(mutex_, std::adopt_lock);
+    if (Status trouble = look_for_trouble(); !trouble.ok()) static_cast<void>(fail(std::move(trouble), true));
+  }
   if (usable_.load(std::memory_order_acquire)) return {};
   std::lock_guard lock(mutex_);
   return failure_.copy();

@@ -92,7 +92,7 @@ class Communicator : public Progressible, public std::enable_shared_from_this<Co
   Status set_timeout(int64_t milliseconds);
   void set_deterministic(bool on);
   Status set_algorithm(Collective collective, const std::string& name);  // "auto": choose
-  Status status() const;                                                 // why it is unusable
+  Status status();  // why it is unusable; looks at what the other members have announced
   size_t shared_bytes() const;
   // The algorithm that a call would use, and why.
   Result<std::pair<const Algorithm*, std::string>> choose(const Call& call) const;
