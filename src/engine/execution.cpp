@@ -7,6 +7,51 @@
 
 namespace wia {
 
+// --- Where data lies (inline: a step of 8 bytes spends its time here) -------------------------------
+
+inline std::byte* Execution::address(Ref ref, uint32_t slice) const {
+  if (ref.buffer() == Buffer::scratch)
+    return scratch_.get() + (slot(slice) * schedule_->scratch_chunks() + ref.chunk()) * slot_bytes_;
+  const uint64_t element = extents(ref).begin(ref.chunk()) + slice * binding_->slice_elements;
+  return (ref.buffer() == Buffer::input ? binding_->input : binding_->output) + element * binding_->raw_bytes;
+}
+
+inline uint64_t Execution::elements(Ref extent, uint32_t slice) const {
+  const uint64_t length = extents(extent).length(extent.chunk());
+  if (binding_->slices == 1) return length;
+  const uint64_t begin = slice * binding_->slice_elements;
+  return begin >= length ? 0 : std::min(binding_->slice_elements, length - begin);
+}
+
+inline bool Execution::contiguous(Ref ref, const Step& step) const {
+  return step.chunks == 1 ||
+         (ref.buffer() != Buffer::scratch && binding_->slices == 1 && extents(ref).contiguous());
+}
+
+inline uint64_t Execution::piece_elements(const Step& step, uint32_t piece, bool whole,
+                                          uint32_t slice) const {
+  return whole ? total_elements(step, slice) : elements(step.extent.plus(piece), slice);
+}
+
+// Beyond the end of its chunks neither side of a step has a message.
+inline bool Execution::is_past_end(const Step& step, uint32_t slice) const {
+  if (slice == 0) return false;
+  return !binding_->marks_ends || step.chunks != 1 ||
+         extents(step.extent).length(step.extent.chunk()) != slice * binding_->slice_elements;
+}
+
+inline uint64_t Execution::total_elements(const Step& step, uint32_t slice) const {
+  return step.chunks == 1 ? elements(step.extent, slice) : elements_of_all(step, slice);
+}
+
+uint64_t Execution::elements_of_all(const Step& step, uint32_t slice) const {
+  uint64_t total = 0;
+  for (uint32_t c = 0; c < step.chunks; ++c) total += elements(step.extent.plus(c), slice);
+  return total;
+}
+
+// --- Calls ----------------------------------------------------------------------------------------
+
 void Execution::start(const Schedule& schedule, const Binding& binding, const CallSignature& call) {
   schedule_ = &schedule;
   binding_ = &binding;
@@ -85,12 +130,12 @@ bool Execution::run(Lane& lane) {
   bool moved = false;
   for (; lane.slice < binding_->slices; ++lane.slice, lane.position = 0) {
     if (lane.slice > 0 && lane.position == 0 && !may_begin_slice(lane)) return moved;
-    while (lane.position < lane.steps.size()) {
-      const Step& step = lane.steps[lane.position];
+    const auto steps = lane.steps;
+    for (uint32_t done = 0; lane.position < steps.size(); lane.position += done) {
+      const Step& step = steps[lane.position];
       if (step.wait_position > 0 && !ready(lane, step)) return moved;
-      const uint32_t done = execute(step, lane.slice);
+      done = execute(step, lane.slice);
       if (done == 0) return moved;
-      lane.position += done;
       moved = true;
     }
   }
@@ -128,45 +173,6 @@ uint32_t Execution::execute(const Step& step, uint32_t slice) {
   return 1;
 }
 
-// --- Where data lies ----------------------------------------------------------------------------
-
-std::byte* Execution::address(Ref ref, uint32_t slice) const {
-  if (ref.buffer() == Buffer::scratch)
-    return scratch_.get() + (slot(slice) * schedule_->scratch_chunks() + ref.chunk()) * slot_bytes_;
-  const uint64_t element = extents(ref).begin(ref.chunk()) + slice * binding_->slice_elements;
-  return (ref.buffer() == Buffer::input ? binding_->input : binding_->output) + element * binding_->raw_bytes;
-}
-
-uint64_t Execution::elements(Ref extent, uint32_t slice) const {
-  const uint64_t length = extents(extent).length(extent.chunk());
-  if (binding_->slices == 1) return length;
-  const uint64_t begin = slice * binding_->slice_elements;
-  return begin >= length ? 0 : std::min(binding_->slice_elements, length - begin);
-}
-
-bool Execution::contiguous(Ref ref, const Step& step) const {
-  return step.chunks == 1 ||
-         (ref.buffer() != Buffer::scratch && binding_->slices == 1 && extents(ref).contiguous());
-}
-
-uint64_t Execution::piece_elements(const Step& step, uint32_t piece, bool whole, uint32_t slice) const {
-  return whole ? total_elements(step, slice) : elements(step.extent.plus(piece), slice);
-}
-
-// Beyond the end of its chunks neither side of a step has a message.
-bool Execution::is_past_end(const Step& step, uint32_t slice) const {
-  if (slice == 0) return false;
-  return !binding_->marks_ends || step.chunks != 1 ||
-         extents(step.extent).length(step.extent.chunk()) != slice * binding_->slice_elements;
-}
-
-uint64_t Execution::total_elements(const Step& step, uint32_t slice) const {
-  if (step.chunks == 1) return elements(step.extent, slice);
-  uint64_t total = 0;
-  for (uint32_t c = 0; c < step.chunks; ++c) total += elements(step.extent.plus(c), slice);
-  return total;
-}
-
 std::span<const int> Execution::peers_of(const Step* sends, uint32_t count) {
   if (count == 1) return {&sends->peer, 1};
   for (uint32_t i = 0; i < count; ++i) peers_[i] = sends[i].peer;
@@ -199,44 +205,52 @@ uint32_t Execution::send(const Step& step, uint32_t slice) {
 }
 
 // False: nothing there yet, or an error.
-bool Execution::find(const Step& step, uint32_t slice, size_t bytes, Message* message) {
-  *message = endpoint_.find(step.peer, key(step, slice));
-  if (!message->data) return false;
-  if (message->signature != signature_) {
+inline bool Execution::find(const Step& step, uint32_t slice, size_t bytes, Message* message) {
+  if (!endpoint_.find(step.peer, key(step, slice), message)) return false;
+  if (message->signature == signature_ && message->bytes == bytes) [[likely]]
+    return true;
+  refuse(step, slice, bytes, *message);
+  return false;
+}
+
+void Execution::refuse(const Step& step, uint32_t slice, size_t bytes, const Message& message) {
+  if (message.signature != signature_) {
     mismatched_peer_ = step.peer;
     status_ = Status(Code::mismatch, "");
-    return false;
+    return;
   }
-  if (message->bytes != bytes) {
-    status_ = Status::error(
-        Code::mismatch, "rank {} sent {} bytes in call {} where {} were expected (slice {}, tag {}){}",
-        step.peer, message->bytes, operation_, bytes, slice, step.tag,
-        binding_->marks_ends ? ": what it sends here and what this rank expects differ" : "");
-    return false;
-  }
-  return true;
+  status_ = Status::error(
+      Code::mismatch, "rank {} sent {} bytes in call {} where {} were expected (slice {}, tag {}){}",
+      step.peer, message.bytes, operation_, bytes, slice, step.tag,
+      binding_->marks_ends ? ": what it sends here and what this rank expects differ" : "");
 }
 
 bool Execution::receive(const Step& step, uint32_t slice) {
   const size_t element = element_bytes(step.dst);
   const size_t bytes = total_elements(step, slice) * element;
   if (bytes == 0 && is_past_end(step, slice)) return true;
+  if (step.flags & kView) {
+    View& view = views_[slot(slice) * schedule_->scratch_chunks() + step.dst.chunk()];
+    view.peer = step.peer;
+    return find(step, slice, bytes, &view.message);
+  }
   Message message;
   if (!find(step, slice, bytes, &message)) return false;
-  if (step.flags & kView) {
-    views_[slot(slice) * schedule_->scratch_chunks() + step.dst.chunk()] = {message, step.peer};
-    return true;
-  }
+  if (bytes > 0) take(step, slice, message.data);
+  endpoint_.release(step.peer, message);
+  return true;
+}
+
+// Copies what a message holds to where it belongs.
+void Execution::take(const Step& step, uint32_t slice, const std::byte* from) {
+  const size_t element = element_bytes(step.dst);
   const bool whole = contiguous(step.dst, step);
-  const std::byte* from = message.data;
-  for (uint32_t piece = 0; piece < pieces(step, whole) && bytes > 0; ++piece) {
+  for (uint32_t piece = 0; piece < pieces(step, whole); ++piece) {
     const size_t part = piece_elements(step, piece, whole, slice) * element;
     void* to = address(step.dst.plus(piece), slice);
     if (to != from) copy_to_all(&to, 1, from, part, binding_->streaming);
     from += part;
   }
-  endpoint_.release(step.peer, message);
-  return true;
 }
 
 uint32_t Execution::receive_and_reduce(const Step& step, uint32_t slice) {

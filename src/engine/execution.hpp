@@ -54,10 +54,12 @@ class Execution {
 
   uint32_t send(const Step& step, uint32_t slice);
   bool receive(const Step& step, uint32_t slice);
+  void take(const Step& step, uint32_t slice, const std::byte* from);
   uint32_t receive_and_reduce(const Step& step, uint32_t slice);
   uint32_t reduce(const Step& step, uint32_t slice);
   void copy(const Step& step, uint32_t slice);
   bool find(const Step& step, uint32_t slice, size_t bytes, Message* message);
+  void refuse(const Step& step, uint32_t slice, size_t bytes, const Message& message);
 
   // Reduces `sources_` (of piece 0; advanced piece by piece) into step.dst and to the peers of the sends that
   // follow.
@@ -83,6 +85,7 @@ class Execution {
   uint64_t piece_elements(const Step& step, uint32_t piece, bool whole, uint32_t slice) const;
   bool is_past_end(const Step& step, uint32_t slice) const;
   uint64_t total_elements(const Step& step, uint32_t slice) const;
+  uint64_t elements_of_all(const Step& step, uint32_t slice) const;
   std::span<const int> peers_of(const Step* sends, uint32_t count);
 
   Endpoint& endpoint_;

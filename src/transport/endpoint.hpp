@@ -29,11 +29,12 @@ struct Key {
   uint32_t operation = 0;  // sequence number of the call on this communicator
   uint32_t slice = 0;
   uint32_t tag = 0;
+  bool operator==(const Key&) const = default;
 };
 
 // A message that has arrived. Valid until released.
 struct Message {
-  const std::byte* data = nullptr;  // null: nothing there yet
+  const std::byte* data = nullptr;
   size_t bytes = 0;
   uint32_t signature = 0;  // hash of the sender's call
   uint32_t handle = 0;     // for release()
@@ -89,23 +90,23 @@ class Endpoint {
   virtual size_t max_staged() const = 0;
   // Room for a message of `bytes`; null: not now. The next call on this endpoint that sends is post().
   virtual std::byte* stage(std::span<const int> peers, size_t bytes) = 0;
-  virtual void post(std::span<const int> peers, const Key& key, size_t bytes) = 0;
+  virtual void post(std::span<const int> peers, Key key, size_t bytes) = 0;
   // Whether peers could read [data, data + bytes) directly.
   virtual bool can_send_direct(const std::byte* data, size_t bytes) const = 0;
   // False: not now.
-  virtual bool post_direct(std::span<const int> peers, const Key& key, const std::byte* data,
-                           size_t bytes) = 0;
+  virtual bool post_direct(std::span<const int> peers, Key key, const std::byte* data, size_t bytes) = 0;
   // Peer's output buffer of this call as seen from here; null: not reachable, or nothing was heard from it
   // yet.
   virtual std::byte* landing(int peer) const = 0;
   // Tells that `bytes` were written at `data` (an address inside landing(peer)). False: not now.
-  virtual bool post_landed(int peer, const Key& key, const std::byte* data, size_t bytes) = 0;
+  virtual bool post_landed(int peer, Key key, const std::byte* data, size_t bytes) = 0;
   virtual bool can_post(int peer) const = 0;
   // All direct messages of this call were read.
   virtual bool drained() = 0;
 
   // --- Receiving
-  virtual Message find(int peer, const Key& key) = 0;
+  // False: nothing there yet; then *message is as it was.
+  virtual bool find(int peer, Key key, Message* message) = 0;
   virtual void release(int peer, const Message& message) = 0;
 
   // --- Point to point

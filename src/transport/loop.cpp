@@ -7,7 +7,7 @@
 namespace wia {
 namespace {
 
-// Packets lie in the same tables as messages; no message has this tag.
+// Packets lie in the same lists as messages; no message has this tag.
 constexpr uint32_t kPacketTag = UINT32_MAX;
 
 Key packet_key(uint32_t number) { return {0, number, kPacketTag}; }
@@ -25,7 +25,8 @@ size_t LoopGroup::undelivered() const {
   return total;
 }
 
-LoopEndpoint::LoopEndpoint(LoopGroup& group, int rank, int ranks) : Endpoint(rank, ranks), group_(group) {
+LoopEndpoint::LoopEndpoint(LoopGroup& group, int rank, int ranks)
+    : Endpoint(rank, ranks), group_(group), arrivals_(ranks) {
   const auto count = static_cast<size_t>(ranks);
   on_the_way_.resize(count);
   if (group.options().in_order) rings_.resize(count);
@@ -67,9 +68,9 @@ std::byte* LoopEndpoint::stage(std::span<const int> peers, size_t bytes) {
   return staged_buffer_ ? staged_buffer_->data() : nullptr;
 }
 
-LoopMessage* LoopEndpoint::new_message(int peer, const Key& key, LoopMessage* message) {
+LoopMessage* LoopEndpoint::new_message(int peer, Key key, LoopMessage* message) {
   if (!message) message = group_.pool_.take();
-  message->key = LoopKey(rank(), key);
+  message->key = key;
   message->signature = call_.hash;
   message->way = LoopMessage::staged;
   ++on_the_way_[peer];
@@ -78,10 +79,10 @@ LoopMessage* LoopEndpoint::new_message(int peer, const Key& key, LoopMessage* me
 }
 
 void LoopEndpoint::deliver(int peer, LoopMessage* message) {
-  group_.endpoints_[peer]->table_.insert(message);
+  group_.endpoints_[peer]->arrivals_.insert(rank(), message);
 }
 
-void LoopEndpoint::post(std::span<const int> peers, const Key& key, size_t bytes) {
+void LoopEndpoint::post(std::span<const int> peers, Key key, size_t bytes) {
   LoopMessage* const first =
       bytes <= LoopMessage::kInlineBytes ? std::exchange(staged_message_, nullptr) : nullptr;
   LoopBuffer* const buffer = first ? nullptr : std::exchange(staged_buffer_, nullptr);
@@ -91,14 +92,15 @@ void LoopEndpoint::post(std::span<const int> peers, const Key& key, size_t bytes
     message->bytes = bytes;
     message->buffer = buffer;
     message->data = buffer ? buffer->data() : message->inline_data;
-    if (first && message != first) std::memcpy(message->inline_data, first->inline_data, bytes);
+    if (first && message != first)
+      std::memcpy(message->inline_data, first->inline_data, LoopMessage::kInlineBytes);
     deliver(peers[i], message);
   }
 }
 
 bool LoopEndpoint::can_send_direct(const std::byte*, size_t) const { return group_.options_.direct; }
 
-void LoopEndpoint::post_own_memory(int peer, const Key& key, const std::byte* data, size_t bytes,
+void LoopEndpoint::post_own_memory(int peer, Key key, const std::byte* data, size_t bytes,
                                    LoopMessage::Way way) {
   LoopMessage* message = new_message(peer, key, nullptr);
   message->bytes = bytes;
@@ -107,8 +109,7 @@ void LoopEndpoint::post_own_memory(int peer, const Key& key, const std::byte* da
   deliver(peer, message);
 }
 
-bool LoopEndpoint::post_direct(std::span<const int> peers, const Key& key, const std::byte* data,
-                               size_t bytes) {
+bool LoopEndpoint::post_direct(std::span<const int> peers, Key key, const std::byte* data, size_t bytes) {
   for (const int peer : peers)
     if (!can_post(peer)) return false;
   for (const int peer : peers) post_own_memory(peer, key, data, bytes, LoopMessage::direct);
@@ -122,7 +123,7 @@ std::byte* LoopEndpoint::landing(int peer) const {
   return other.call_.sequence == call_.sequence ? other.output_ : nullptr;
 }
 
-bool LoopEndpoint::post_landed(int peer, const Key& key, const std::byte* data, size_t bytes) {
+bool LoopEndpoint::post_landed(int peer, Key key, const std::byte* data, size_t bytes) {
   if (!can_post(peer)) return false;
   post_own_memory(peer, key, data, bytes, LoopMessage::landed);
   return true;
@@ -130,17 +131,19 @@ bool LoopEndpoint::post_landed(int peer, const Key& key, const std::byte* data, 
 
 // --- Receiving --------------------------------------------------------------------------------
 
-Message LoopEndpoint::find(int peer, const Key& key) {
-  if (allowed_ == 0) return {};
-  const LoopMessage* message = table_.find(LoopKey(peer, key));
-  if (!message) {
+bool LoopEndpoint::find(int peer, Key key, Message* message) {
+  if (allowed_ == 0) return false;
+  const LoopMessage* arrived = arrivals_.find(peer, key);
+  if (!arrived) {
     // A peer in another call under the same number: let the engine see it.
-    if (entered(peer) != Entered::other) return {};
-    return {reinterpret_cast<const std::byte*>(this), 0, last_call(peer).hash, 0};
+    if (entered(peer) != Entered::other) return false;
+    *message = {reinterpret_cast<const std::byte*>(this), 0, last_call(peer).hash, 0};
+    return true;
   }
-  if (allowed_ != kUnlimited) --allowed_;
+  --allowed_;
   if (!heard_.empty()) heard_[peer / 64] |= uint64_t{1} << (peer % 64);
-  return {message->data, message->bytes, message->signature, message->index};
+  *message = {arrived->data, arrived->bytes, arrived->signature, arrived->index};
+  return true;
 }
 
 void LoopEndpoint::Ring::release(uint32_t position) {
@@ -161,7 +164,7 @@ void LoopEndpoint::release(int peer, const Message& message) {
     sender.on_the_way_[rank()] = ring.sent - ring.base;
   }
   if (released->way == LoopMessage::direct) --sender.unread_direct_;
-  table_.remove(released);
+  arrivals_.remove(released);
   group_.pool_.give(released);
 }
 
@@ -180,7 +183,7 @@ bool LoopEndpoint::push(int peer, uint8_t type, const void* header, size_t heade
   LoopBuffer* const buffer = bytes > 0 ? group_.pool_.take_buffer(bytes) : nullptr;
   if (bytes > 0 && !buffer) return false;
   LoopMessage* message = group_.pool_.take();
-  message->key = LoopKey(rank(), packet_key(counts.sent++));
+  message->key = packet_key(counts.sent++);
   message->type = type;
   std::memcpy(message->inline_data, header, header_bytes);
   message->bytes = bytes;
@@ -197,7 +200,7 @@ bool LoopEndpoint::push(int peer, uint8_t type, const void* header, size_t heade
 
 LoopMessage* LoopEndpoint::oldest_packet(int peer) const {
   const uint32_t number = packets_.empty() ? 0 : packets_[peer].taken;
-  return table_.find(LoopKey(peer, packet_key(number)));
+  return arrivals_.find(peer, packet_key(number));
 }
 
 bool LoopEndpoint::peek(int peer, Packet* packet) {
@@ -213,7 +216,7 @@ bool LoopEndpoint::peek(int peer, Packet* packet) {
 void LoopEndpoint::pop(int peer) {
   LoopMessage* message = oldest_packet(peer);
   ++packets_with(peer).taken;
-  table_.remove(message);
+  arrivals_.remove(message);
   group_.pool_.give(message);
 }
 

@@ -36,14 +36,14 @@ class LoopEndpoint final : public Endpoint {
   Entered entered(int peer) const override;
   size_t max_staged() const override { return kMaxBytes; }
   std::byte* stage(std::span<const int> peers, size_t bytes) override;
-  void post(std::span<const int> peers, const Key& key, size_t bytes) override;
+  void post(std::span<const int> peers, Key key, size_t bytes) override;
   bool can_send_direct(const std::byte* data, size_t bytes) const override;
-  bool post_direct(std::span<const int> peers, const Key& key, const std::byte* data, size_t bytes) override;
+  bool post_direct(std::span<const int> peers, Key key, const std::byte* data, size_t bytes) override;
   std::byte* landing(int peer) const override;
-  bool post_landed(int peer, const Key& key, const std::byte* data, size_t bytes) override;
+  bool post_landed(int peer, Key key, const std::byte* data, size_t bytes) override;
   bool can_post(int peer) const override;
   bool drained() override { return unread_direct_ == 0; }
-  Message find(int peer, const Key& key) override;
+  bool find(int peer, Key key, Message* message) override;
   void release(int peer, const Message& message) override;
   size_t max_packet_data() const override { return kMaxBytes; }
   bool push(int peer, uint8_t type, const void* header, size_t header_bytes, const std::byte* data,
@@ -62,7 +62,7 @@ class LoopEndpoint final : public Endpoint {
   void allow(uint64_t messages) { allowed_ = messages; }
   static constexpr uint64_t kUnlimited = UINT64_MAX;
   // Messages and packets that have arrived here and were not released.
-  size_t undelivered() const { return table_.size(); }
+  size_t undelivered() const { return arrivals_.size(); }
 
  private:
   static constexpr size_t kMaxBytes = size_t{1} << 40;
@@ -75,8 +75,8 @@ class LoopEndpoint final : public Endpoint {
   struct PacketCounts {
     uint32_t sent = 0, taken = 0;
   };
-  LoopMessage* new_message(int peer, const Key& key, LoopMessage* message);
-  void post_own_memory(int peer, const Key& key, const std::byte* data, size_t bytes, LoopMessage::Way way);
+  LoopMessage* new_message(int peer, Key key, LoopMessage* message);
+  void post_own_memory(int peer, Key key, const std::byte* data, size_t bytes, LoopMessage::Way way);
   void deliver(int peer, LoopMessage* message);
   LoopMessage* oldest_packet(int peer) const;
   PacketCounts& packets_with(int peer);
@@ -84,7 +84,7 @@ class LoopEndpoint final : public Endpoint {
   LoopGroup& group_;
   CallSignature call_;
   std::byte* output_ = nullptr;
-  LoopTable table_;                   // what has arrived
+  LoopArrivals arrivals_;
   std::vector<uint32_t> on_the_way_;  // by peer: messages sent that take up capacity
   std::vector<Ring> rings_;           // by peer; empty unless in_order
   std::vector<uint64_t> heard_;  // bit by peer: a message of this call came from it; empty unless landing

@@ -34,17 +34,4 @@ LoopBuffer* LoopPool::take_buffer(size_t bytes) {
   return buffer;
 }
 
-void LoopTable::grow() {
-  std::vector<LoopMessage*> old(buckets_.size() * 4);
-  old.swap(buckets_);
-  shift_ -= 2;
-  for (LoopMessage* message : old) {
-    while (message) {
-      LoopMessage* next = message->next;
-      link(message);
-      message = next;
-    }
-  }
-}
-
 }  // namespace wia

@@ -1,4 +1,4 @@
-// Messages of the in-process transport on their way: where they lie, and how a receiver finds one by its key.
+// Messages of the in-process transport on their way: where they lie, and how a receiver finds one.
 //
 // Memory is needed for messages in flight only, and kept for the next ones. Used by one thread.
 #pragma once
@@ -23,26 +23,12 @@ struct LoopBuffer {
   static constexpr size_t kHeader = 64;  // data is aligned to a cache line
 };
 
-// Source and key of a message in two words.
-struct LoopKey {
-  uint64_t call;  // operation, slice
-  uint64_t pair;  // source, tag
-
-  LoopKey() = default;
-  LoopKey(int source, const Key& key)
-      : call(uint64_t{key.operation} << 32 | key.slice),
-        pair(uint64_t{static_cast<uint32_t>(source)} << 32 | key.tag) {}
-  int source() const { return static_cast<int>(pair >> 32); }
-  bool operator==(const LoopKey&) const = default;
-  uint64_t hash() const { return ((call * 0x9e3779b97f4a7c15) ^ pair) * 0xd6e8feb86659fd93; }
-};
-
 struct alignas(64) LoopMessage {
   enum Way : uint32_t { staged, direct, landed };
   static constexpr size_t kInlineBytes = 40;
 
-  LoopKey key;
-  LoopMessage* next;   // in its bucket, or the next free one
+  Key key;
+  LoopMessage* next;   // of its list, or the next free one
   LoopMessage** back;  // what points here
   const std::byte* data;
   size_t bytes;
@@ -98,17 +84,21 @@ class LoopPool {
   std::vector<LoopBuffer*> buffers_;
 };
 
-// What has arrived at one receiver: a hash table with chains.
-class LoopTable {
+// What has arrived at one receiver, by source. A pair has few messages on their way, so a list finds one.
+class LoopArrivals {
  public:
-  LoopTable() : buckets_(8) {}
-  void insert(LoopMessage* message) {
-    if (++count_ > buckets_.size()) grow();
-    link(message);
+  explicit LoopArrivals(int ranks) : lists_(static_cast<size_t>(ranks)) {}
+  void insert(int source, LoopMessage* message) {
+    ++count_;
+    LoopMessage** head = &lists_[source];
+    message->next = *head;
+    message->back = head;
+    if (*head) (*head)->back = &message->next;
+    *head = message;
   }
-  LoopMessage* find(const LoopKey& key) const {
-    LoopMessage* message = buckets_[bucket(key)];
-    while (message && !(message->key == key)) message = message->next;
+  LoopMessage* find(int source, Key key) const {
+    LoopMessage* message = lists_[source];
+    while (message && message->key != key) message = message->next;
     return message;
   }
   void remove(LoopMessage* message) {
@@ -119,18 +109,7 @@ class LoopTable {
   size_t size() const { return count_; }
 
  private:
-  size_t bucket(const LoopKey& key) const { return key.hash() >> shift_; }
-  void link(LoopMessage* message) {
-    LoopMessage** head = &buckets_[bucket(message->key)];
-    message->next = *head;
-    message->back = head;
-    if (*head) (*head)->back = &message->next;
-    *head = message;
-  }
-  void grow();
-
-  std::vector<LoopMessage*> buckets_;  // a power of two
-  int shift_ = 61;                     // 64 - its logarithm
+  std::vector<LoopMessage*> lists_;
   size_t count_ = 0;
 };
 

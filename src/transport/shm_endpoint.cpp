@@ -202,7 +202,7 @@ std::byte* ShmEndpoint::stage(std::span<const int> peers, size_t bytes) {
   return staged_ = take(staging_, bytes, false);
 }
 
-Entry& ShmEndpoint::open(Outgoing& out, const Key& key, EntryKind kind) {
+Entry& ShmEndpoint::open(Outgoing& out, Key key, EntryKind kind) {
   Entry& entry = out.ring->entries[out.next % kRingEntries];
   entry.kind = kind;
   entry.operation = key.operation;
@@ -217,7 +217,7 @@ void ShmEndpoint::publish(Peer& peer, Outgoing& out, Entry& entry) {
   peer.bell->ring();
 }
 
-void ShmEndpoint::post(std::span<const int> peers, const Key& key, size_t bytes) {
+void ShmEndpoint::post(std::span<const int> peers, Key key, size_t bytes) {
   const bool in_line = bytes <= kInlineBytes;
   for (size_t i = 0; i < peers.size(); ++i) {
     Peer& peer = peers_[peers[i]];
@@ -233,8 +233,7 @@ void ShmEndpoint::post(std::span<const int> peers, const Key& key, size_t bytes)
   }
 }
 
-bool ShmEndpoint::post_direct(std::span<const int> peers, const Key& key, const std::byte* data,
-                              size_t bytes) {
+bool ShmEndpoint::post_direct(std::span<const int> peers, Key key, const std::byte* data, size_t bytes) {
   for (const int p : peers)
     if (peers_[p].out.full()) return false;
   for (const int p : peers) {
@@ -254,7 +253,7 @@ std::byte* ShmEndpoint::landing(int p) const {
   return peer.heap + peer.landing;
 }
 
-bool ShmEndpoint::post_landed(int p, const Key& key, const std::byte* data, size_t bytes) {
+bool ShmEndpoint::post_landed(int p, Key key, const std::byte* data, size_t bytes) {
   Peer& peer = peers_[p];
   if (peer.out.full()) return false;
   Entry& entry = open(peer.out, key, EntryKind::landed);
@@ -275,7 +274,7 @@ bool ShmEndpoint::drained() {
 
 // --- Receiving --------------------------------------------------------------------------------
 
-Message ShmEndpoint::find(int p, const Key& key) {
+bool ShmEndpoint::find(int p, Key key, Message* message) {
   Peer& peer = peers_[p];
   Incoming& in = peer.in;
   for (uint32_t i = 0; i < kRingEntries; ++i) {
@@ -284,24 +283,21 @@ Message ShmEndpoint::find(int p, const Key& key) {
     Entry& entry = in.ring->entries[position % kRingEntries];
     if (entry.sequence.load(std::memory_order_acquire) != position + 1) break;
     if (entry.operation != key.operation) break;  // a later call; its signature is none of ours
-    Message message{nullptr, 0, entry.signature, position};
     if (entry.slice != key.slice || entry.tag != key.tag) {
       if (entry.signature == call_.hash) continue;
-      message.data = inline_buffer_;  // another call under the same number: let the engine see it
-      return message;
-    }
-    if (entry.kind == EntryKind::in_line) {
-      message.data = entry.inline_data;
-      message.bytes = entry.inline_bytes;
+      // Another call under the same number: let the engine see it.
+      *message = {inline_buffer_, 0, entry.signature, position};
+    } else if (entry.kind == EntryKind::in_line) {
+      *message = {entry.inline_data, entry.inline_bytes, entry.signature, position};
     } else {
-      message.data = (entry.kind == EntryKind::landed ? own_.base() : peer.heap) + entry.place.offset;
-      message.bytes = entry.place.bytes;
+      const std::byte* base = entry.kind == EntryKind::landed ? own_.base() : peer.heap;
+      *message = {base + entry.place.offset, entry.place.bytes, entry.signature, position};
       peer.landing = entry.place.landing;
       peer.landing_operation = key.operation;
     }
-    return message;
+    return true;
   }
-  return {};
+  return false;
 }
 
 void ShmEndpoint::Incoming::release(uint32_t position) {

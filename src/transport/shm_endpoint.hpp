@@ -70,16 +70,16 @@ class ShmEndpoint final : public Endpoint {
   size_t staging_bytes() const { return staging_.bytes; }
   size_t max_staged() const override { return staging_.bytes / 4; }
   std::byte* stage(std::span<const int> peers, size_t bytes) override;
-  void post(std::span<const int> peers, const Key& key, size_t bytes) override;
+  void post(std::span<const int> peers, Key key, size_t bytes) override;
   bool can_send_direct(const std::byte* data, size_t bytes) const override {
     return own_.contains(data, bytes);
   }
-  bool post_direct(std::span<const int> peers, const Key& key, const std::byte* data, size_t bytes) override;
+  bool post_direct(std::span<const int> peers, Key key, const std::byte* data, size_t bytes) override;
   std::byte* landing(int peer) const override;
-  bool post_landed(int peer, const Key& key, const std::byte* data, size_t bytes) override;
+  bool post_landed(int peer, Key key, const std::byte* data, size_t bytes) override;
   bool can_post(int peer) const override;
   bool drained() override;
-  Message find(int peer, const Key& key) override;
+  bool find(int peer, Key key, Message* message) override;
   void release(int peer, const Message& message) override;
   size_t max_packet_data() const override { return packet_staging_.bytes / 4; }
   bool push(int peer, uint8_t type, const void* header, size_t header_bytes, const std::byte* data,
@@ -147,7 +147,7 @@ class ShmEndpoint final : public Endpoint {
   std::byte* take(Staging& staging, size_t bytes, bool packets);
   void reclaim(Staging& staging, bool packets);
   void remember(Staging& staging, int peer, uint32_t position, bool last);
-  shm::Entry& open(Outgoing& out, const Key& key, shm::EntryKind kind);
+  shm::Entry& open(Outgoing& out, Key key, shm::EntryKind kind);
   static void publish(Peer& peer, Outgoing& out, shm::Entry& entry);
 
   ShmHeap& own_;

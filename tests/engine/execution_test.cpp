@@ -301,7 +301,8 @@ TEST_F(Engine, AReductionWaitsUntilAllItsPeersHaveRoom) {
   advance(1), advance(2);
   advance(0);
   EXPECT_EQ(at(0).execution->cursors(), "lane 0: slice 0/1 step 1/4");
-  const Message other = group_->endpoint(2).find(0, {99, 0, 0});
+  Message other;
+  ASSERT_TRUE(group_->endpoint(2).find(0, {99, 0, 0}, &other));
   group_->endpoint(2).release(0, other);
   EXPECT_TRUE(finish_all());
   EXPECT_THAT(at(2).out, ElementsAre(100, 102));
@@ -325,7 +326,9 @@ TEST_F(Engine, AGroupIsSentToAllOrNone) {
   start_all();
   EXPECT_EQ(advance(0), State::waiting);
   EXPECT_EQ(group_->endpoint(1).undelivered(), 0u);
-  group_->endpoint(2).release(0, group_->endpoint(2).find(0, {99, 0, 0}));
+  Message other;
+  ASSERT_TRUE(group_->endpoint(2).find(0, {99, 0, 0}, &other));
+  group_->endpoint(2).release(0, other);
   EXPECT_TRUE(finish_all());
   for (int r = 1; r < 3; ++r) EXPECT_EQ(at(r).out, at(0).in);
 }

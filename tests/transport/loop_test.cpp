@@ -25,7 +25,7 @@ class Loop : public testing::Test {
   }
   LoopEndpoint& at(int rank) { return group_->endpoint(rank); }
 
-  bool send(int from, std::vector<int> to, const Key& key, const std::string& text) {
+  bool send(int from, std::vector<int> to, Key key, const std::string& text) {
     std::byte* place = at(from).stage(to, text.size());
     if (!place) return false;
     std::memcpy(place, text.data(), text.size());
@@ -35,8 +35,13 @@ class Loop : public testing::Test {
   static std::string text_of(const Message& message) {
     return message.data ? std::string(reinterpret_cast<const char*>(message.data), message.bytes) : "nothing";
   }
-  std::string receive(int at_rank, int from, const Key& key) {
-    const Message message = at(at_rank).find(from, key);
+  Message find(int at_rank, int from, Key key) {
+    Message message;
+    at(at_rank).find(from, key, &message);
+    return message;
+  }
+  std::string receive(int at_rank, int from, Key key) {
+    const Message message = find(at_rank, from, key);
     std::string text = text_of(message);
     if (message.data) at(at_rank).release(from, message);
     return text;
@@ -66,10 +71,10 @@ TEST_F(Loop, MessagesAreFoundByKeyInAnyOrder) {
 TEST_F(Loop, AMessageStaysWhereItIsUntilReleased) {
   make(2);
   send(0, {1}, {1, 0, 0}, "held");
-  const Message held = at(1).find(0, {1, 0, 0});
+  const Message held = find(1, 0, {1, 0, 0});
   for (uint32_t tag = 1; tag < 16; ++tag) send(0, {1}, {1, 0, tag}, "others");  // the table grows
   EXPECT_EQ(text_of(held), "held");
-  EXPECT_EQ(text_of(at(1).find(0, {1, 0, 0})), "held");
+  EXPECT_EQ(text_of(find(1, 0, {1, 0, 0})), "held");
   EXPECT_EQ(held.signature, 7u);
 }
 
@@ -144,7 +149,7 @@ TEST_F(Loop, OutputsAreReachedByWhoHeardFromTheirOwner) {
   ASSERT_EQ(at(0).landing(1), output);
   ASSERT_TRUE(at(0).post_landed(1, {1, 0, 1}, output + 4, 8));
   EXPECT_TRUE(at(0).drained());
-  const Message message = at(1).find(0, {1, 0, 1});
+  const Message message = find(1, 0, {1, 0, 1});
   EXPECT_EQ(message.data, output + 4);
   EXPECT_EQ(message.bytes, 8u);
   at(1).release(0, message);
@@ -169,7 +174,7 @@ TEST_F(Loop, APeerInAnotherCallIsSeenByItsSignature) {
   make(2);
   at(0).enter(call_number(2, 8), nullptr, 0);
   at(1).enter(call_number(2, 9), nullptr, 0);
-  const Message message = at(0).find(1, {2, 0, 0});
+  const Message message = find(0, 1, {2, 0, 0});
   EXPECT_NE(message.data, nullptr);
   EXPECT_EQ(message.signature, 9u);
 }
