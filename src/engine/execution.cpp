@@ -99,13 +99,18 @@ void Execution::start(const Schedule& schedule, const Binding& binding, const Ca
 
 Execution::State Execution::advance() {
   if (!status_.ok()) return State::failed;
-  bool moved = false, all_done = true;
-  for (Lane& lane : lanes_) {
-    if (lane.slice == binding_->slices) continue;
-    moved |= run(lane);
-    all_done &= lane.slice == binding_->slices;
-  }
-  if (!status_.ok()) return State::failed;
+  bool moved = false, all_done, again;
+  do {
+    again = false;
+    all_done = true;
+    for (Lane& lane : lanes_) {
+      if (lane.slice == binding_->slices) continue;
+      again |= run(lane);
+      all_done &= lane.slice == binding_->slices;
+    }
+    if (!status_.ok()) return State::failed;
+    moved |= again;
+  } while (again && !all_done && binding_->slices > 1);
   if (all_done && finish()) return status_.ok() ? State::done : State::failed;
   return moved ? State::moved : State::waiting;
 }
@@ -126,20 +131,21 @@ bool Execution::finish() {
   return true;
 }
 
+// A slice at most: then the other lanes have their turn, so that what the peers wait for leaves early.
 bool Execution::run(Lane& lane) {
   bool moved = false;
-  for (; lane.slice < binding_->slices; ++lane.slice, lane.position = 0) {
-    if (lane.slice > 0 && lane.position == 0 && !may_begin_slice(lane)) return moved;
-    const auto steps = lane.steps;
-    for (uint32_t done = 0; lane.position < steps.size(); lane.position += done) {
-      const Step& step = steps[lane.position];
-      if (step.wait_position > 0 && !ready(lane, step)) return moved;
-      done = execute(step, lane.slice);
-      if (done == 0) return moved;
-      moved = true;
-    }
+  if (lane.slice > 0 && lane.position == 0 && !may_begin_slice(lane)) return moved;
+  const auto steps = lane.steps;
+  for (uint32_t done = 0; lane.position < steps.size(); lane.position += done) {
+    const Step& step = steps[lane.position];
+    if (step.wait_position > 0 && !ready(lane, step)) return moved;
+    done = execute(step, lane.slice);
+    if (done == 0) return moved;
+    moved = true;
   }
-  return moved;
+  ++lane.slice;
+  lane.position = 0;
+  return true;
 }
 
 bool Execution::ready(const Lane& lane, const Step& step) const {

@@ -1,7 +1,7 @@
 // What the hot path of a small collective costs: instructions of a step, allocations, system calls.
 //
-// Instructions are counted by callgrind, so the numbers depend on the compiler and not on how busy the machine
-// is. docs/performance.md has the numbers and what they consist of.
+// Instructions are counted by callgrind, so the numbers depend on the compiler and not on how busy the
+// machine is. docs/performance.md has the numbers and what they consist of.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
@@ -63,7 +63,9 @@ TEST_P(Budget, InstructionsOfAStep) {
   const double each = (*second - *first) / 2000 / *steps;
   RecordProperty("instructions_of_a_step", std::to_string(each));
   std::printf("%d ranks: %.0f instructions a step, %.0f steps\n", GetParam(), each, *steps);
-  const double ceiling = GetParam() == 2 ? 550 : GetParam() == 4 ? 350 : 270;  // a fifth above what was counted
+  const double ceiling = GetParam() == 2   ? 550
+                         : GetParam() == 4 ? 350
+                                           : 270;  // a fifth above what was counted
   EXPECT_LT(each, ceiling);
 }
 
