@@ -103,6 +103,12 @@ constexpr Setting kSettings[] = {
        return text == "0" || text == "1";
      },
      [](const Config& config) { return std::string(config.deterministic ? "1" : "0"); }},
+    {"WIA_STRICT", "1: a call ends only when all ranks have entered it, and compares with all", "0 or 1",
+     [](std::string_view text, Config& config) {
+       config.strict = text == "1";
+       return text == "0" || text == "1";
+     },
+     [](const Config& config) { return std::string(config.strict ? "1" : "0"); }},
     {"WIA_ALGORITHM", "algorithms to use; empty: the library chooses",
      "COLLECTIVE=ALGORITHM, several separated by commas, each collective once",
      [](std::string_view text, Config& config) { return read_algorithms(text, config.algorithms); },

@@ -19,6 +19,7 @@ struct Config {
   int64_t late_notice_ms = 30'000;             // WIA_LATE_NOTICE, seconds: then one line says who is missing
   int ranks_per_node = 0;      // WIA_RANKS_PER_NODE: imposes nodes of so many ranks; 0: as it is
   bool deterministic = false;  // WIA_DETERMINISTIC: 0 or 1
+  bool strict = false;         // WIA_STRICT: 0 or 1
   std::string algorithms;      // WIA_ALGORITHM: "all_reduce=ring,broadcast=knomial"
   std::string wait = "auto";   // WIA_WAIT: auto, spin, yield, sleep
   size_t heap_bytes = 0;       // WIA_HEAP_SIZE: address space for shared memory; 0: by the machine's memory

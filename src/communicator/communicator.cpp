@@ -54,6 +54,7 @@ Result<std::shared_ptr<Communicator>> Communicator::create(std::shared_ptr<World
     places.push_back(std::strtoull(offset.c_str(), nullptr, 10));
   made->endpoint_ = std::make_unique<ShmEndpoint>(rank, std::move(block.value()), std::move(heaps), places);
   made->execution_ = std::make_unique<Execution>(*made->endpoint_);
+  if (made->world_->config().strict) made->execution_->confirm_all();
   made->transfers_ = std::make_unique<PointToPoint>(*made->endpoint_);
   log::info("communicator {}: rank {} of {}, {} KiB of shared memory for each rank", name, rank, made->size(),
             made->endpoint_->shared_bytes() / 1024);

@@ -59,6 +59,7 @@ void Execution::start(const Schedule& schedule, const Binding& binding, const Ca
   operation_ = static_cast<uint32_t>(call.sequence);
   signature_ = call.hash;
   oldest_slice_ = 0;
+  to_confirm_ = all_peers_.empty() ? schedule.silent_peers() : all_peers_;
   confirmed_ = 0;
   mismatched_peer_ = -1;
   if (!status_.ok()) status_ = {};
@@ -97,6 +98,11 @@ void Execution::start(const Schedule& schedule, const Binding& binding, const Ca
   }
 }
 
+void Execution::confirm_all() {
+  for (int peer = 0; peer < endpoint_.size(); ++peer)
+    if (peer != endpoint_.rank()) all_peers_.push_back(peer);
+}
+
 Execution::State Execution::advance() {
   if (!status_.ok()) return State::failed;
   bool moved = false, all_done, again;
@@ -117,12 +123,11 @@ Execution::State Execution::advance() {
 
 bool Execution::finish() {
   if (!endpoint_.drained()) return false;
-  const auto silent = schedule_->silent_peers();
-  for (; confirmed_ < silent.size(); ++confirmed_) {
-    const auto entered = endpoint_.entered(silent[confirmed_]);
+  for (; confirmed_ < to_confirm_.size(); ++confirmed_) {
+    const auto entered = endpoint_.entered(to_confirm_[confirmed_]);
     if (entered == Endpoint::Entered::no) return false;
     if (entered == Endpoint::Entered::other) {
-      mismatched_peer_ = silent[confirmed_];
+      mismatched_peer_ = to_confirm_[confirmed_];
       status_ = Status(Code::mismatch, "");
       return true;
     }
@@ -378,10 +383,8 @@ std::vector<int> Execution::waiting_for() const {
     const Step& step = lane.steps[lane.position];
     if (step.peer >= 0) ranks.push_back(step.peer);
   }
-  if (ranks.empty() && schedule_) {
-    const auto silent = schedule_->silent_peers();
-    ranks.assign(silent.begin() + static_cast<std::ptrdiff_t>(confirmed_), silent.end());
-  }
+  if (ranks.empty())
+    ranks.assign(to_confirm_.begin() + static_cast<std::ptrdiff_t>(confirmed_), to_confirm_.end());
   std::sort(ranks.begin(), ranks.end());
   ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
   return ranks;

@@ -20,6 +20,9 @@ class Execution {
 
   explicit Execution(Endpoint& endpoint) : endpoint_(endpoint) {}
 
+  // From the next start() on a call ends only when all ranks have entered it.
+  void confirm_all();
+
   // `schedule` and what `binding` points to must stay until the end. Calls Endpoint::enter.
   void start(const Schedule& schedule, const Binding& binding, const CallSignature& call);
   // done: the result is there, and what was sent may be changed. failed: see status().
@@ -97,7 +100,9 @@ class Execution {
   std::vector<Lane> lanes_;
   uint32_t oldest_slice_ = 0;
   bool input_direct_ = false, output_direct_ = false, output_lands_ = false;
-  size_t confirmed_ = 0;  // silent peers that are known to have entered
+  std::span<const int> to_confirm_;  // peers that must have entered the call before it ends
+  size_t confirmed_ = 0;             // so many are known to have
+  std::vector<int> all_peers_;       // empty: only the schedule's silent ones are confirmed
   Status status_;
   int mismatched_peer_ = -1;
 

@@ -32,7 +32,7 @@ TEST_F(ConfigTest, DefaultsAreThoseOfTheStruct) {
   ASSERT_TRUE(config.ok());
   EXPECT_EQ(config.value().timeout_ms, 600'000);
   EXPECT_EQ(config.value().wait, "auto");
-  EXPECT_EQ(config.value().items.size(), 10u);
+  EXPECT_EQ(config.value().items.size(), 11u);
   for (const Config::Item& each : config.value().items) {
     EXPECT_EQ(each.origin, "default") << each.variable;
     EXPECT_FALSE(each.meaning.empty()) << each.variable;
@@ -47,6 +47,7 @@ TEST_F(ConfigTest, ReadsEverySetting) {
   setenv("WIA_LATE_NOTICE", "0.001", 1);
   setenv("WIA_RANKS_PER_NODE", "4", 1);
   setenv("WIA_DETERMINISTIC", "1", 1);
+  setenv("WIA_STRICT", "1", 1);
   setenv("WIA_ALGORITHM", "all_reduce=ring,broadcast=knomial", 1);
   setenv("WIA_WAIT", "sleep", 1);
   setenv("WIA_HEAP_SIZE", "1.5G", 1);
@@ -60,6 +61,7 @@ TEST_F(ConfigTest, ReadsEverySetting) {
   EXPECT_EQ(config.late_notice_ms, 1);
   EXPECT_EQ(config.ranks_per_node, 4);
   EXPECT_TRUE(config.deterministic);
+  EXPECT_TRUE(config.strict);
   EXPECT_EQ(config.algorithms, "all_reduce=ring,broadcast=knomial");
   EXPECT_EQ(config.wait, "sleep");
   EXPECT_EQ(config.heap_bytes, 3ull << 29);
