@@ -52,7 +52,9 @@ CallSignature LoopEndpoint::last_call(int peer) const { return group_.endpoints_
 
 // --- Sending ----------------------------------------------------------------------------------
 
-bool LoopEndpoint::can_post(int peer) const { return on_the_way_[peer] < group_.options_.capacity; }
+bool LoopEndpoint::has_room(int peer) const { return on_the_way_[peer] < group_.options_.capacity; }
+
+bool LoopEndpoint::can_post(int peer) const { return sends_allowed_ > 0 && has_room(peer); }
 
 std::byte* LoopEndpoint::stage(std::span<const int> peers, size_t bytes) {
   for (const int peer : peers)
@@ -72,6 +74,7 @@ LoopMessage* LoopEndpoint::new_message(int peer, const Key& key, LoopMessage* me
   message->key = LoopKey(rank(), key);
   message->signature = call_.hash;
   message->way = LoopMessage::staged;
+  if (sends_allowed_ != kUnlimited && sends_allowed_ > 0) --sends_allowed_;
   ++on_the_way_[peer];
   if (!rings_.empty()) message->position = rings_[peer].sent++;
   return message;
@@ -123,7 +126,7 @@ std::byte* LoopEndpoint::landing(int peer) const {
 }
 
 bool LoopEndpoint::post_landed(int peer, const Key& key, const std::byte* data, size_t bytes) {
-  if (!can_post(peer)) return false;
+  if (!has_room(peer)) return false;
   post_own_memory(peer, key, data, bytes, LoopMessage::landed);
   return true;
 }

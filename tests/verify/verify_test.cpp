@@ -210,6 +210,24 @@ TEST(VerifyFinds, APartialSumThatIsTakenForRaw) {
   EXPECT_THAT(failure_of(wrong, 2), HasSubstr("is a partial sum on one end and raw on the other"));
 }
 
+// Of very many ranks only some messages are matched, those to the root among them.
+TEST(VerifyFinds, APartialSumThatIsTakenForRawAmongVeryManyRanks) {
+  static constexpr Algorithm wrong{
+      Collective::reduce, "wrong", "", true, false, [](const Shape& shape) -> Result<Schedule> {
+        Builder builder(shape);
+        if (shape.is_root()) {
+          builder.recv_reduce(0, 0, output(0), input(0), 0, 1, output(0));
+        } else if (shape.rank == 0) {
+          const Ref sources[] = {input(0)};
+          const uint32_t place = builder.allocate_scratch(1);
+          builder.reduce(0, partial(place), sources, input(0));
+          builder.send(0, shape.root, partial(place), 0, 1, input(0));
+        }
+        return std::move(builder).finish();
+      }};
+  EXPECT_THAT(failure_of(wrong, 129), HasSubstr("is a partial sum on one end and raw on the other"));
+}
+
 // A sum that is rounded (here: divided) on its way.
 TEST(VerifyFinds, AResultThatIsFinishedTooEarly) {
   static constexpr Algorithm wrong{
