@@ -1,6 +1,6 @@
-// Sorts what mostly is in order already: finds ascending and descending runs and merges them. Schedules are such
-// lists: peers and tags go up or down from the own rank, around the end, once for each phase. With many runs it
-// is std::sort. Not stable: for elements that are told apart by their order.
+// Sorts what mostly is in order already: finds ascending and descending runs and merges them. Schedules are
+// such lists: peers and tags go up or down from the own rank, around the end, once for each phase. With many
+// runs it is std::sort. Not stable: for elements that are told apart by their order.
 #pragma once
 #include <algorithm>
 #include <cstddef>

@@ -12,8 +12,8 @@ namespace {
 
 using Seeds = std::map<std::string, std::set<uint64_t>>;
 
-// The variants, told apart by their seeds 1, 2, ..., of each case. Cases that differ in the number of ranks or in
-// the root alone are one here.
+// The variants, told apart by their seeds 1, 2, ..., of each case. Cases that differ in the number of ranks
+// or in the root alone are one here.
 Seeds seeds_of(const Algorithm& algorithm, const std::vector<int>& ranks) {
   Seeds seeds;
   for (const int count : ranks) {

@@ -18,10 +18,19 @@ std::vector<Proof> prove(std::vector<const Algorithm*> algorithms, std::vector<i
   return verify_all(algorithms, options);
 }
 
-class RightAlgorithm : public testing::TestWithParam<const Algorithm*> {};
+// An algorithm as a parameter: a pointer would print as an address, another one in each run.
+struct Tested {
+  const Algorithm* algorithm;
+};
+std::string name_of(Tested tested) {
+  return std::string(wia::name_of(tested.algorithm->collective)) + "_" + tested.algorithm->name;
+}
+void PrintTo(Tested tested, std::ostream* out) { *out << name_of(tested); }
+
+class RightAlgorithm : public testing::TestWithParam<Tested> {};
 
 TEST_P(RightAlgorithm, IsProven) {
-  const std::vector<Proof> proofs = prove({GetParam()}, {1, 2, 3, 4, 5, 8, 9, 16});
+  const std::vector<Proof> proofs = prove({GetParam().algorithm}, {1, 2, 3, 4, 5, 8, 9, 16});
   EXPECT_EQ(proofs[0].failure, "");
   EXPECT_THAT(proofs[0].proven, ElementsAre(1, 2, 3, 4, 5, 8, 9, 16));
   EXPECT_GT(proofs[0].cases, 8u);
@@ -29,12 +38,11 @@ TEST_P(RightAlgorithm, IsProven) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Verify, RightAlgorithm,
-                         testing::Values(&examples::kFlatAllReduce, &examples::kRingAllReduce,
-                                         &examples::kFlatBroadcast, &examples::kDirectAllGather,
-                                         &examples::kFlatBarrier),
-                         [](const auto& tested) {
-                           return std::string(name_of(tested.param->collective)) + "_" + tested.param->name;
-                         });
+                         testing::Values(Tested{&examples::kFlatAllReduce}, Tested{&examples::kRingAllReduce},
+                                         Tested{&examples::kFlatBroadcast},
+                                         Tested{&examples::kDirectAllGather},
+                                         Tested{&examples::kFlatBarrier}),
+                         [](const auto& tested) { return name_of(tested.param); });
 
 TEST(Verify, ProofsStandInTheOrderAskedForWithSeveralThreads) {
   size_t calls = 0;
