@@ -92,6 +92,7 @@ int run(const Options& options) {
     throw CLI::ValidationError(
         "--ranks",
         fmt::format("\"{}\" is no list like 1-33,64 of numbers from 1 to {}", options.ranks, kMostRanks));
+  check_json_file(options.json);
   VerifyOptions verify_options;
   verify_options.ranks = *ranks;
   verify_options.threads = std::max(1, static_cast<int>(allowed_cpus()));

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/sort_runs.hpp"
+
 namespace wia {
 namespace {
 
@@ -105,19 +107,25 @@ class Checker {
 
   // In one direction, messages of a pair of ranks have different tags.
   Status check_tags() const {
-    std::vector<uint64_t> keys;
-    keys.reserve(schedule_.num_steps());
+    std::vector<uint64_t> sends, receives;
+    sends.reserve(schedule_.num_steps());
+    receives.reserve(schedule_.num_steps());
     for (int l = 0; l < schedule_.lanes(); ++l) {
       for (const Step& step : schedule_.lane(l)) {
         if (step.peer < 0) continue;
-        keys.push_back(uint64_t{step.kind == Kind::send} << 48 | uint64_t(step.peer) << 16 | step.tag);
+        (step.kind == Kind::send ? sends : receives).push_back(uint64_t(step.peer) << 16 | step.tag);
       }
     }
-    if (!std::is_sorted(keys.begin(), keys.end())) std::sort(keys.begin(), keys.end());
-    const auto twice = std::adjacent_find(keys.begin(), keys.end());
-    if (twice == keys.end()) return {};
+    WIA_RETURN_IF_ERROR(check_different(sends, "to"));
+    return check_different(receives, "from");
+  }
+
+  Status check_different(std::vector<uint64_t>& peers_and_tags, const char* direction) const {
+    sort_runs(peers_and_tags);
+    const auto twice = std::adjacent_find(peers_and_tags.begin(), peers_and_tags.end());
+    if (twice == peers_and_tags.end()) return {};
     return wrong(fmt::format("schedule of rank {}: two messages {} rank {} have tag {}", shape_.rank,
-                             *twice >> 48 ? "to" : "from", *twice >> 16 & 0xffffffff, *twice & 0xffff));
+                             direction, *twice >> 16, *twice & 0xffff));
   }
 
   // Runs the lanes with messages that always arrive: who is left then waits for ever.

@@ -53,7 +53,9 @@ CallSignature LoopEndpoint::last_call(int peer) const { return group_.endpoints_
 
 // --- Sending ----------------------------------------------------------------------------------
 
-bool LoopEndpoint::can_post(int peer) const { return on_the_way_[peer] < group_.options_.capacity; }
+bool LoopEndpoint::has_room(int peer) const { return on_the_way_[peer] < group_.options_.capacity; }
+
+bool LoopEndpoint::can_post(int peer) const { return sends_allowed_ > 0 && has_room(peer); }
 
 std::byte* LoopEndpoint::stage(std::span<const int> peers, size_t bytes) {
   for (const int peer : peers)
@@ -73,6 +75,7 @@ LoopMessage* LoopEndpoint::new_message(int peer, Key key, LoopMessage* message) 
   message->key = key;
   message->signature = call_.hash;
   message->way = LoopMessage::staged;
+  if (sends_allowed_ != kUnlimited && sends_allowed_ > 0) --sends_allowed_;
   ++on_the_way_[peer];
   if (!rings_.empty()) message->position = rings_[peer].sent++;
   return message;
@@ -124,7 +127,7 @@ std::byte* LoopEndpoint::landing(int peer) const {
 }
 
 bool LoopEndpoint::post_landed(int peer, Key key, const std::byte* data, size_t bytes) {
-  if (!can_post(peer)) return false;
+  if (!has_room(peer)) return false;
   post_own_memory(peer, key, data, bytes, LoopMessage::landed);
   return true;
 }

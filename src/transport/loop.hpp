@@ -60,6 +60,8 @@ class LoopEndpoint final : public Endpoint {
 
   // From now on find() shows so many messages, then none.
   void allow(uint64_t messages) { allowed_ = messages; }
+  // From now on so many messages can be sent, and the rest of a group that was begun.
+  void allow_sends(uint64_t messages) { sends_allowed_ = messages; }
   static constexpr uint64_t kUnlimited = UINT64_MAX;
   // Messages and packets that have arrived here and were not released.
   size_t undelivered() const { return arrivals_.size(); }
@@ -75,6 +77,7 @@ class LoopEndpoint final : public Endpoint {
   struct PacketCounts {
     uint32_t sent = 0, taken = 0;
   };
+  bool has_room(int peer) const;
   LoopMessage* new_message(int peer, Key key, LoopMessage* message);
   void post_own_memory(int peer, Key key, const std::byte* data, size_t bytes, LoopMessage::Way way);
   void deliver(int peer, LoopMessage* message);
@@ -89,7 +92,7 @@ class LoopEndpoint final : public Endpoint {
   std::vector<Ring> rings_;           // by peer; empty unless in_order
   std::vector<uint64_t> heard_;  // bit by peer: a message of this call came from it; empty unless landing
   std::vector<PacketCounts> packets_;
-  uint64_t allowed_ = kUnlimited;
+  uint64_t allowed_ = kUnlimited, sends_allowed_ = kUnlimited;
   size_t unread_direct_ = 0;
   LoopMessage* staged_message_ = nullptr;
   LoopBuffer* staged_buffer_ = nullptr;

@@ -10,8 +10,10 @@ namespace wia {
 namespace {
 
 constexpr int kFew = 8;    // up to so many ranks: all roots, all victims
+constexpr int kFull = 16;  // up to so many: all variants in all cases
 constexpr int kSome = 33;  // up to so many: all layouts
 constexpr int kMany = 128;
+constexpr uint64_t kThirds = 3;
 
 bool has_uneven(Collective collective) {
   return collective == Collective::all_gather || collective == Collective::reduce_scatter ||
@@ -95,7 +97,8 @@ std::vector<Case::InPlace> in_place_of(const Algorithm& algorithm, int ranks) {
 
 std::vector<Case> cases_of(const Algorithm& algorithm, int ranks) {
   std::vector<Case> cases;
-  for (Layout& layout : layouts_of(ranks)) {
+  int turn = 0;
+  for (const Layout& layout : layouts_of(ranks)) {
     for (const int root : roots_of(algorithm, ranks)) {
       for (const bool even : {true, false}) {
         if (!even && (!algorithm.uneven || !has_uneven(algorithm.collective) || ranks > kMany)) continue;
@@ -108,6 +111,7 @@ std::vector<Case> cases_of(const Algorithm& algorithm, int ranks) {
           one.shape.even = even;
           one.shape.node = layout.node;
           one.layout = layout.text;
+          one.turn = turn++;
           one.in_place = in_place;
         }
       }
@@ -142,7 +146,7 @@ std::string Variant::text() const {
   if (slices > 1) text += fmt::format(", {} slices (window {})", slices, window);
   text += transport.landing ? ", landing" : transport.direct ? ", direct" : ", staged";
   text += fmt::format(", capacity {}{}", transport.capacity, transport.in_order ? " in order" : "");
-  constexpr const char* kOrders[] = {"forward", "backward", "random", "starving"};
+  constexpr const char* kOrders[] = {"forward", "backward", "random", "starving", "even"};
   text += fmt::format(", {} order", kOrders[static_cast<int>(order)]);
   if (order == Order::starve) text += fmt::format(" of rank {}", victim);
   return text;
@@ -165,9 +169,7 @@ std::vector<int> victims_of(int ranks, uint64_t seed) {
   return victims;
 }
 
-}  // namespace
-
-std::vector<Variant> variants_of(const Case& a_case) {
+std::vector<Variant> all_variants(const Case& a_case) {
   const int ranks = a_case.shape.ranks;
   std::vector<Variant> variants;
   const auto add = [&](uint32_t length, uint32_t unit, uint32_t slices, uint32_t window,
@@ -176,11 +178,10 @@ std::vector<Variant> variants_of(const Case& a_case) {
     variants.push_back({element, length, unit, slices, window, transport, order, victim, 0});
   };
   if (ranks > kMany) {
-    add(1, 1, 1, 1, landing(2), Order::forward);
+    add(1, 1, 1, 1, landing(2), Order::even);
   } else {
     add(3, 1, 1, 1, staged(16), Order::forward);
     add(6, 4, 3, 2, staged(4), Order::backward);
-    if (ranks <= 64) add(20, 1, 10, 8, in_order(16), Order::random);  // what shared memory has
     add(7, 1, 3, 3, staged(6), Order::random);
     add(2, 1, 1, 1, direct(2), Order::random);
     add(6, 1, 3, 2, landing(4), Order::random);
@@ -196,9 +197,24 @@ std::vector<Variant> variants_of(const Case& a_case) {
       add(4, 4, 1, 1, landing(16), Order::forward);
       if (reduces(a_case.shape.collective)) add(4, 1, 1, 1, staged(2), Order::backward, -1, Element::average);
     }
+    if (ranks <= 64) add(20, 1, 10, 8, in_order(16), Order::random);  // what shared memory has
   }
   for (size_t i = 0; i < variants.size(); ++i) variants[i].seed = i + 1;
   return variants;
 }
+
+}  // namespace
+
+std::vector<Variant> variants_of(const Case& a_case) {
+  std::vector<Variant> variants = all_variants(a_case);
+  const int ranks = a_case.shape.ranks;
+  if (ranks <= kFull || ranks > kMany || (ranks <= kSome && a_case.layout.empty())) return variants;
+  std::erase_if(variants, [&](const Variant& variant) {
+    return (variant.seed + static_cast<uint64_t>(ranks + a_case.turn)) % kThirds != 0;
+  });
+  return variants;
+}
+
+int match_stride(int ranks) { return ranks > kMany ? 16 : 1; }
 
 }  // namespace wia

@@ -17,6 +17,7 @@ struct Case {
   const Algorithm* algorithm = nullptr;
   Shape shape;         // of all ranks; `rank` and `in_place` are set by shape_of
   std::string layout;  // of the ranks on nodes, for people; empty: one node
+  int turn = 0;        // counts the cases of the same ranks: which variants are this one's, see variants_of
   enum class InPlace : uint8_t { none, all, some } in_place = InPlace::none;
 
   // As rank r would call. With a root only the root can be in place; the others cannot know whether it is.
@@ -36,6 +37,7 @@ enum class Order : uint8_t {
   backward,
   random,  // one message at a time
   starve,  // the victim gets a message only when nobody else can move: data waits for it as long as it can
+  even,    // rank 0, 1, 2 ..., each sends a few messages at a time: few are on their way
 };
 
 struct Variant {
@@ -53,6 +55,14 @@ struct Variant {
 
 // Cases of an algorithm for a number of ranks.
 std::vector<Case> cases_of(const Algorithm& algorithm, int ranks);
+// Up to 16 ranks all variants, and on one node up to 33. Beyond, up to 128, a case gets every third one: the
+// next case (in place, uneven, another root or layout) gets the next third, and so does the same case with
+// one more rank. Why that is enough: what more ranks or nodes add is who talks to whom, and every case is
+// still run with all its ranks, with all its messages matched. The hazards of data that waits, of slices and
+// of formats lie between the steps of few ranks; they show with few ranks, where nothing is left out. The
+// cost of a run grows with the square of the ranks. Above 128 ranks there is one variant.
 std::vector<Variant> variants_of(const Case& a_case);
+// For check_match: 1 unless the ranks are very many.
+int match_stride(int ranks);
 
 }  // namespace wia

@@ -171,7 +171,6 @@ Binding CaseData::bind(const Rank& rank) const {
   binding.window = std::min(variant_.window, binding.slices);
   binding.direct_from = variant_.transport.direct ? 1 : SIZE_MAX;
   binding.measure();
-  binding.measure();
   return binding;
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/sort_runs.hpp"
 #include "verify/random.hpp"
 
 namespace wia {
@@ -25,28 +26,15 @@ class End {
   uint64_t bits_;
 };
 
-// Peers mostly come in turn, upwards or downwards from the own rank: then it is enough to turn the list.
-void sort(std::vector<End>& ends) {
-  for (int turned = 0; turned < 2; ++turned) {
-    const auto middle = std::is_sorted_until(ends.begin(), ends.end());
-    if (middle == ends.end()) return;
-    if (std::is_sorted(middle, ends.end()) && ends.back() < ends.front()) {
-      std::rotate(ends.begin(), middle, ends.end());
-      return;
-    }
-    std::reverse(ends.begin(), ends.end());
-  }
-  std::sort(ends.begin(), ends.end());
-}
-
-// The messages of one rank.
+// The messages of one rank, as far as they go to ranks of the sample.
 class Ends {
  public:
-  explicit Ends(const Schedule& schedule) {
-    steps_.reserve(schedule.num_steps());
+  Ends(const Schedule& schedule, int rank, MatchSample sample)
+      : sample_(sample), receives_too_(sample.has(rank)) {
+    if (receives_too_) steps_.reserve(schedule.num_steps());
     for (int l = 0; l < schedule.lanes(); ++l) add(schedule.lane(l));
-    sort(sends_);
-    sort(receives_);
+    sort_runs(sends_);
+    sort_runs(receives_);
   }
   const std::vector<End>& sends() const { return sends_; }
   const std::vector<End>& receives() const { return receives_; }
@@ -60,20 +48,25 @@ class Ends {
     for (const Step& step : lane) {
       const bool reduction = step.kind == Kind::reduce || step.kind == Kind::recv_reduce;
       if (step.kind == Kind::send) {
-        sends_.emplace_back(step, steps_.size());
+        if (sample_.has(step.peer)) add(step, landing > 0, sends_);
+        landing = std::max(0, landing - 1);
       } else {
-        if (step.peer >= 0) receives_.emplace_back(step, steps_.size());
-        landing = reduction && step.dst.buffer() == Buffer::output ? step.fused + 1 : 0;
+        if (step.peer >= 0 && receives_too_) add(step, false, receives_);
+        landing = reduction && step.dst.buffer() == Buffer::output ? step.fused : 0;
       }
-      steps_.push_back({&step, step.kind == Kind::send && landing > 0});
-      landing = std::max(0, landing - 1);
     }
+  }
+  void add(const Step& step, bool lands, std::vector<End>& ends) {
+    ends.emplace_back(step, steps_.size());
+    steps_.push_back({&step, lands});
   }
 
   struct Entry {
     const Step* step;
     bool lands;
   };
+  const MatchSample sample_;
+  const bool receives_too_;
   std::vector<Entry> steps_;
   std::vector<End> sends_, receives_;
 };
@@ -101,9 +94,10 @@ const char* wrong_with(const Step& send, bool lands, const Step& receive) {
 // Goes through senders in ascending order, so that each receiver's list is gone through in its order.
 class Matcher {
  public:
-  explicit Matcher(std::span<const Schedule> schedules) : next_(schedules.size(), 0) {
+  Matcher(std::span<const Schedule> schedules, MatchSample sample) : next_(schedules.size(), 0) {
     ends_.reserve(schedules.size());
-    for (const Schedule& schedule : schedules) ends_.emplace_back(schedule);
+    for (const Schedule& schedule : schedules)
+      ends_.emplace_back(schedule, static_cast<int>(ends_.size()), sample);
   }
 
   Status all() {
@@ -142,13 +136,13 @@ class Matcher {
 
 }  // namespace
 
-Status check_match(std::span<const Schedule> schedules) {
+Status check_match(std::span<const Schedule> schedules, MatchSample sample) {
   for (const Schedule& schedule : schedules)
     if (schedule.input_chunks() != schedules[0].input_chunks() ||
         schedule.output_chunks() != schedules[0].output_chunks())
       return Status::error(Code::protocol, "rank {} divides its buffers otherwise than rank 0",
                            &schedule - schedules.data());
-  return Matcher(schedules).all();
+  return Matcher(schedules, sample).all();
 }
 
 uint64_t fingerprint(std::span<const Schedule> schedules) {

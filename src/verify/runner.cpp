@@ -8,6 +8,11 @@
 #include "verify/random.hpp"
 
 namespace wia {
+namespace {
+
+constexpr uint64_t kSendsAtATime = 32;
+
+}  // namespace
 
 Runner::Runner(int ranks, const LoopOptions& options)
     : group_(ranks, options), states_(static_cast<size_t>(ranks)) {
@@ -77,6 +82,7 @@ bool Runner::pass(Order order) {
   }
   for (int i = 0; i < ranks; ++i) {
     const int rank = order == Order::backward ? ranks - 1 - i : i;
+    if (order == Order::even) group_.endpoint(rank).allow_sends(kSendsAtATime);
     moved |= step(rank);
   }
   return moved;
@@ -91,7 +97,10 @@ bool Runner::settle(Order order) {
 Status Runner::run_ordered(Order order) {
   settle(order);
   // The one message that was allowed may have been one that could not be dealt with yet.
-  for (int r = 0; r < group_.ranks(); ++r) group_.endpoint(r).allow(LoopEndpoint::kUnlimited);
+  for (int r = 0; r < group_.ranks(); ++r) {
+    group_.endpoint(r).allow(LoopEndpoint::kUnlimited);
+    group_.endpoint(r).allow_sends(LoopEndpoint::kUnlimited);
+  }
   settle(Order::forward);
   if (failed_ >= 0) return failure();
   return running_ == 0 ? Status() : stuck();

@@ -47,7 +47,7 @@ class VariantRuns {
 
   // Increases `runs` by the runs made.
   Status all(const Case& a_case, const Schedules& schedules, size_t* runs) {
-    WIA_RETURN_IF_ERROR(check_match(schedules));
+    WIA_RETURN_IF_ERROR(check_match(schedules, {a_case.shape.root, match_stride(ranks_)}));
     for (const Variant& variant : variants_of(a_case)) {
       ++*runs;
       if (Status status = one(a_case, schedules, variant); !status.ok())
@@ -120,16 +120,19 @@ class Verification {
     const auto start = std::chrono::steady_clock::now();
     size_t cases = 0, runs = 0;
     std::string failure;
-    // Most algorithms are the same for all layouts of ranks on nodes: each set of schedules is run once.
     VariantRuns variants(job.ranks);
+    const std::vector<Case> all_cases = cases_of(*algorithms_[job.algorithm], job.ranks);
+    // Most algorithms are the same for all layouts of ranks on nodes: each set of schedules is run once.
+    const bool many_layouts = all_cases.front().layout != all_cases.back().layout;
     std::set<std::tuple<uint64_t, int, bool, Case::InPlace>> known;
-    for (const Case& one : cases_of(*algorithms_[job.algorithm], job.ranks)) {
+    for (const Case& one : all_cases) {
       Result<Schedules> schedules = build_all(one);
       Status status = schedules.take_status();
       if (status.code() == Code::unsupported) continue;
       ++cases;
       if (status.ok()) {
-        if (!known.emplace(fingerprint(*schedules), one.shape.root, one.shape.even, one.in_place).second)
+        if (many_layouts &&
+            !known.emplace(fingerprint(*schedules), one.shape.root, one.shape.even, one.in_place).second)
           continue;
         status = variants.all(one, *schedules, &runs);
       }

@@ -5,12 +5,10 @@
 // be unchanged, and no message may be left over. What is covered for how many ranks is said in case.cpp and
 // in docs/verification.md. In short, for each case (root, in place, uneven lengths, nodes):
 //
-//   deadlock    messages between two ranks: at most 2 a slice in flight; and 16 that make room only in order,
-//   for
-//               8 slices in flight
-//   hazards     data is read from the sender's own memory, and results are written into the receiver's; each
-//   rank in
-//               turn (up to 8 ranks; else two) gets a message only when no other rank can move
+//   deadlock    messages between two ranks: at most 2 a slice in flight; and 16 that make room only in
+//               order, for 8 slices in flight
+//   hazards     data is read from the sender's own memory, and results are written into the receiver's;
+//               each rank in turn (up to 8 ranks; else two) gets a message only when no other can move
 //   formats     int32 average, where a partial sum and a result differ
 //   slices      1 to 10, windows of 1 to 8, chunks without elements
 #pragma once

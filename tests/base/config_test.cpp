@@ -90,6 +90,7 @@ TEST_F(ConfigTest, UnknownVariablesAreListedAsIgnored) {
 struct BadValue {
   const char *variable, *value, *allowed;
 };
+void PrintTo(const BadValue& bad, std::ostream* out) { *out << bad.variable << "=" << bad.value; }
 
 class BadValueTest : public ConfigTest, public testing::WithParamInterface<BadValue> {};
 

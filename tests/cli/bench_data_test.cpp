@@ -45,6 +45,11 @@ struct Pair {
   DType dtype;
   Op op;
 };
+std::string name_of(Pair pair) {
+  return std::string(wia::name_of(pair.dtype)) + "_" + std::string(wia::name_of(pair.op));
+}
+void PrintTo(Pair pair, std::ostream* out) { *out << name_of(pair); }
+
 std::vector<Pair> defined_pairs() {
   std::vector<Pair> pairs;
   for (int d = 0; d < kNumDTypes; ++d)
@@ -82,9 +87,8 @@ TEST_P(BenchData, NoticesOneWrongElement) {
   EXPECT_EQ(data.count_wrong(output.data()), 1u);
 }
 
-INSTANTIATE_TEST_SUITE_P(Pairs, BenchData, testing::ValuesIn(defined_pairs()), [](const auto& tested) {
-  return std::string(wia::name_of(tested.param.dtype)) + "_" + std::string(wia::name_of(tested.param.op));
-});
+INSTANTIATE_TEST_SUITE_P(Pairs, BenchData, testing::ValuesIn(defined_pairs()),
+                         [](const auto& tested) { return name_of(tested.param); });
 
 TEST(BenchDataFloats, WhatIsNotFiniteIsWrong) {
   const Cell cell = cell_of(Collective::all_reduce, DType::float32);

@@ -30,6 +30,7 @@ struct Refusal {
   std::vector<std::string> options;
   std::vector<std::string> words;  // of the line
 };
+void PrintTo(const Refusal& refusal, std::ostream* out) { *out << testing::PrintToString(refusal.options); }
 class BenchRefuses : public testing::TestWithParam<Refusal> {};
 
 TEST_P(BenchRefuses, WithOneLine) {

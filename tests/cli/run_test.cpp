@@ -215,6 +215,7 @@ struct Usage {
   std::vector<std::string> arguments;
   const char* names;
 };
+void PrintTo(const Usage& usage, std::ostream* out) { *out << testing::PrintToString(usage.arguments); }
 
 class UsageTest : public testing::TestWithParam<Usage> {};
 

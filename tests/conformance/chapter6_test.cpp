@@ -11,6 +11,7 @@ struct Example {
   int (*run)();
   std::vector<int> ranks;
 };
+void PrintTo(const Example& example, std::ostream* out) { *out << example.name; }
 
 const Example kExamples[] = {
     {"6_2_device_memory", device_memory, {1}},

@@ -31,6 +31,8 @@ struct Place {
   unsigned long flags;
   const char* options;
 };
+void PrintTo(const Place& place, std::ostream* out) { *out << place.name; }
+
 const Place kPlaces[] = {{"one_megabyte", "/dev/shm", 0, "size=1m"},
                          {"read_only", "/dev/shm", MS_RDONLY, ""},
                          {"missing", "/dev", 0, "size=64k"}};

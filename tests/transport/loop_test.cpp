@@ -191,6 +191,17 @@ TEST_F(Loop, ShowsNoMoreMessagesThanAllowed) {
   EXPECT_EQ(receive(1, 0, {1, 0, 2}), "a");
 }
 
+TEST_F(Loop, SendsNoMoreMessagesThanAllowedButGroupsAsAWhole) {
+  make(4);
+  at(0).allow_sends(2);
+  EXPECT_TRUE(send(0, {1}, {1, 0, 0}, "a"));
+  EXPECT_TRUE(send(0, {1, 2, 3}, {1, 0, 1}, "b"));
+  EXPECT_FALSE(at(0).can_post(1));
+  EXPECT_FALSE(send(0, {1}, {1, 0, 2}, "c"));
+  at(0).allow_sends(LoopEndpoint::kUnlimited);
+  EXPECT_TRUE(send(0, {1}, {1, 0, 2}, "c"));
+}
+
 TEST_F(Loop, PacketsComeInOrder) {
   make(2, {.capacity = 2});
   const std::string header(Packet::kHeaderBytes, 'h');

@@ -18,10 +18,19 @@ std::vector<Proof> prove(std::vector<const Algorithm*> algorithms, std::vector<i
   return verify_all(algorithms, options);
 }
 
-class RightAlgorithm : public testing::TestWithParam<const Algorithm*> {};
+// An algorithm as a parameter: a pointer would print as an address, another one in each run.
+struct Tested {
+  const Algorithm* algorithm;
+};
+std::string name_of(Tested tested) {
+  return std::string(wia::name_of(tested.algorithm->collective)) + "_" + tested.algorithm->name;
+}
+void PrintTo(Tested tested, std::ostream* out) { *out << name_of(tested); }
+
+class RightAlgorithm : public testing::TestWithParam<Tested> {};
 
 TEST_P(RightAlgorithm, IsProven) {
-  const std::vector<Proof> proofs = prove({GetParam()}, {1, 2, 3, 4, 5, 8, 9, 16});
+  const std::vector<Proof> proofs = prove({GetParam().algorithm}, {1, 2, 3, 4, 5, 8, 9, 16});
   EXPECT_EQ(proofs[0].failure, "");
   EXPECT_THAT(proofs[0].proven, ElementsAre(1, 2, 3, 4, 5, 8, 9, 16));
   EXPECT_GT(proofs[0].cases, 8u);
@@ -29,12 +38,11 @@ TEST_P(RightAlgorithm, IsProven) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Verify, RightAlgorithm,
-                         testing::Values(&examples::kFlatAllReduce, &examples::kRingAllReduce,
-                                         &examples::kFlatBroadcast, &examples::kDirectAllGather,
-                                         &examples::kFlatBarrier),
-                         [](const auto& tested) {
-                           return std::string(name_of(tested.param->collective)) + "_" + tested.param->name;
-                         });
+                         testing::Values(Tested{&examples::kFlatAllReduce}, Tested{&examples::kRingAllReduce},
+                                         Tested{&examples::kFlatBroadcast},
+                                         Tested{&examples::kDirectAllGather},
+                                         Tested{&examples::kFlatBarrier}),
+                         [](const auto& tested) { return name_of(tested.param); });
 
 TEST(Verify, ProofsStandInTheOrderAskedForWithSeveralThreads) {
   size_t calls = 0;
@@ -208,6 +216,24 @@ TEST(VerifyFinds, APartialSumThatIsTakenForRaw) {
         return std::move(builder).finish();
       }};
   EXPECT_THAT(failure_of(wrong, 2), HasSubstr("is a partial sum on one end and raw on the other"));
+}
+
+// Of very many ranks only some messages are matched, those to the root among them.
+TEST(VerifyFinds, APartialSumThatIsTakenForRawAmongVeryManyRanks) {
+  static constexpr Algorithm wrong{
+      Collective::reduce, "wrong", "", true, false, [](const Shape& shape) -> Result<Schedule> {
+        Builder builder(shape);
+        if (shape.is_root()) {
+          builder.recv_reduce(0, 0, output(0), input(0), 0, 1, output(0));
+        } else if (shape.rank == 0) {
+          const Ref sources[] = {input(0)};
+          const uint32_t place = builder.allocate_scratch(1);
+          builder.reduce(0, partial(place), sources, input(0));
+          builder.send(0, shape.root, partial(place), 0, 1, input(0));
+        }
+        return std::move(builder).finish();
+      }};
+  EXPECT_THAT(failure_of(wrong, 129), HasSubstr("is a partial sum on one end and raw on the other"));
 }
 
 // A sum that is rounded (here: divided) on its way.
