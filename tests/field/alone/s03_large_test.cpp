@@ -2,6 +2,7 @@
 #include <fstream>
 
 #include "field/data.hpp"
+#include "sanitizers.hpp"
 
 namespace wia::field {
 namespace {
@@ -75,6 +76,7 @@ int check_all(bool shared) {
 class S03 : public testing::TestWithParam<bool> {};
 
 TEST_P(S03, MoreThanTwoToThe31) {
+  if (kAddressSanitizer) GTEST_SKIP() << "the address sanitizer makes it minutes and doubles its memory";
   if (!is_memory_enough()) GTEST_SKIP() << "needs 7 GiB of free memory";
   const bool shared = GetParam();
   expect_good(run_ranks(
