@@ -38,13 +38,17 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{{"verify", "all", "--algorithm", "frob"}, {"--algorithm", "\"frob\""}},
         Mistake{{"verify", "all_reduce", "--ranks", "0"}, {"--ranks", "\"0\""}},
         Mistake{{"verify", "all_reduce", "--ranks", "3-2"}, {"--ranks", "\"3-2\""}},
-        Mistake{{"verify", "barrier", "--ranks", "2", "--json", "/nowhere/at/all"}, {"--json", "/nowhere/at/all"}},
+        Mistake{{"verify", "barrier", "--ranks", "2", "--json", "/nowhere/at/all"},
+                {"--json", "/nowhere/at/all"}},
         Mistake{{"plan"}, {"COLLECTIVE"}}, Mistake{{"plan", "barrier", "-n", "2"}, {"--algorithm"}},
         Mistake{{"plan", "frob", "-n", "2", "--algorithm", "ring"}, {"COLLECTIVE", "\"frob\""}},
-        Mistake{{"plan", "all_reduce", "-n", "2", "--algorithm", "frob"}, {"--algorithm", "\"frob\"", "ring"}},
-        Mistake{{"plan", "broadcast", "-n", "3", "--algorithm", "direct", "--root", "3"}, {"--root", "3", "0..2"}},
+        Mistake{{"plan", "all_reduce", "-n", "2", "--algorithm", "frob"},
+                {"--algorithm", "\"frob\"", "ring"}},
+        Mistake{{"plan", "broadcast", "-n", "3", "--algorithm", "direct", "--root", "3"},
+                {"--root", "3", "0..2"}},
         Mistake{{"plan", "barrier", "-n", "3", "--algorithm", "direct", "--rank", "-1"}, {"--rank", "-1"}},
-        Mistake{{"plan", "barrier", "-n", "3", "--algorithm", "direct", "--nodes", "4"}, {"--nodes", "1..3"}}));
+        Mistake{{"plan", "barrier", "-n", "3", "--algorithm", "direct", "--nodes", "4"},
+                {"--nodes", "1..3"}}));
 
 TEST(VerifyCommand, ShowsWhatIsProven) {
   Command command({"verify", "broadcast", "--ranks", "2-4,7", "--algorithm", "chain"});
