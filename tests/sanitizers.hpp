@@ -1,4 +1,5 @@
-// Whether this test was built with the address sanitizer, under which memory is slower and not returned at once.
+// Whether this test was built with the address sanitizer, under which memory is slower and not returned at
+// once.
 #pragma once
 
 namespace wia {
