@@ -27,11 +27,15 @@ void* operator new(size_t bytes) {
   if (void* memory = std::malloc(bytes)) return memory;
   std::abort();
 }
-void operator delete(void* memory) noexcept {
+void* operator new(size_t bytes, const std::nothrow_t&) noexcept {
+  ++allocations;
+  return std::malloc(bytes);
+}
+[[gnu::noinline]] void operator delete(void* memory) noexcept {
   ++allocations;
   std::free(memory);
 }
-void operator delete(void* memory, size_t) noexcept { operator delete(memory); }
+[[gnu::noinline]] void operator delete(void* memory, size_t) noexcept { operator delete(memory); }
 
 namespace wia {
 namespace {

@@ -21,9 +21,9 @@ void* counted_allocation(size_t bytes) {
 
 void* operator new(size_t bytes) { return counted_allocation(bytes); }
 void* operator new[](size_t bytes) { return counted_allocation(bytes); }
-void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete[](void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 void operator delete[](void* memory, size_t) noexcept { std::free(memory); }
 
 namespace wia {

@@ -76,7 +76,7 @@ int check_all(bool shared) {
 class S03 : public testing::TestWithParam<bool> {};
 
 TEST_P(S03, MoreThanTwoToThe31) {
-  if (kAddressSanitizer) GTEST_SKIP() << "the address sanitizer makes it minutes and doubles its memory";
+  if (kMemoryIsWatched) GTEST_SKIP() << "sanitizers make it minutes and multiply its memory";
   if (!is_memory_enough()) GTEST_SKIP() << "needs 7 GiB of free memory";
   const bool shared = GetParam();
   expect_good(run_ranks(
