@@ -22,6 +22,8 @@ namespace {
 long allocations = 0;
 }
 
+// Inlined in part, this pair looks like memory of malloc that delete frees.
+#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
 void* operator new(size_t bytes) {
   ++allocations;
   if (void* memory = std::malloc(bytes)) return memory;
@@ -31,11 +33,11 @@ void* operator new(size_t bytes, const std::nothrow_t&) noexcept {
   ++allocations;
   return std::malloc(bytes);
 }
-[[gnu::noinline]] void operator delete(void* memory) noexcept {
+void operator delete(void* memory) noexcept {
   ++allocations;
   std::free(memory);
 }
-[[gnu::noinline]] void operator delete(void* memory, size_t) noexcept { operator delete(memory); }
+void operator delete(void* memory, size_t) noexcept { operator delete(memory); }
 
 namespace wia {
 namespace {

@@ -19,11 +19,13 @@ void* counted_allocation(size_t bytes) {
 }
 }  // namespace
 
+// Inlined in part, this pair looks like memory of malloc that delete frees.
+#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
 void* operator new(size_t bytes) { return counted_allocation(bytes); }
 void* operator new[](size_t bytes) { return counted_allocation(bytes); }
-[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete[](void* memory) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 void operator delete[](void* memory, size_t) noexcept { std::free(memory); }
 
 namespace wia {
