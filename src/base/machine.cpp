@@ -1,11 +1,51 @@
 #include "base/machine.hpp"
 
+#include <sched.h>
+
+#include <algorithm>
 #include <fstream>
 #include <string>
 
 #include "base/parse.hpp"
 
 namespace wia {
+
+std::vector<int> affinity() {
+  cpu_set_t set;
+  std::vector<int> cpus;
+  if (sched_getaffinity(0, sizeof set, &set) == 0)
+    for (size_t cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+      if (CPU_ISSET(cpu, &set)) cpus.push_back(static_cast<int>(cpu));
+  return cpus;
+}
+
+double quota_cpus() {
+  // cgroup v2: "max 100000" or "20000 100000"; v1: two files.
+  std::ifstream v2("/sys/fs/cgroup/cpu.max");
+  std::string quota;
+  double period = 0;
+  if (v2 >> quota >> period && quota != "max" && period > 0) return std::stod(quota) / period;
+  std::ifstream groups("/proc/self/cgroup");
+  std::string line, path;
+  while (std::getline(groups, line)) {
+    const auto first = line.find(':'), second = line.find(':', first + 1);
+    if (second == std::string::npos) continue;
+    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
+    if (controllers.find(",cpu,") != std::string::npos) path = line.substr(second + 1);
+  }
+  for (const std::string& base :
+       {std::string("/sys/fs/cgroup/cpu"), std::string("/sys/fs/cgroup/cpu,cpuacct")}) {
+    double limit = -1, length = 0;
+    std::ifstream(base + path + "/cpu.cfs_quota_us") >> limit;
+    std::ifstream(base + path + "/cpu.cfs_period_us") >> length;
+    if (limit > 0 && length > 0) return limit / length;
+  }
+  return 1e9;
+}
+
+double allowed_cpus() {
+  return std::min(std::max(1.0, static_cast<double>(affinity().size())), quota_cpus());
+}
 
 // From sysfs: sysconf multiplies an AMD processor's cache by the cores it thinks the package has.
 size_t last_level_cache_bytes() {

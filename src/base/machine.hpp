@@ -1,8 +1,16 @@
 // Facts about this machine that the standard library does not know.
 #pragma once
 #include <cstddef>
+#include <vector>
 
 namespace wia {
+
+// Logical CPUs that this process may run on.
+std::vector<int> affinity();
+// So many it may use at the same time by its cgroup; very large where there is no quota.
+double quota_cpus();
+// So many it may use at the same time by both. At least a part of one.
+double allowed_cpus();
 
 // Bytes of the largest cache; 32 MiB where the system does not say.
 size_t last_level_cache_bytes();

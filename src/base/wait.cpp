@@ -8,9 +8,7 @@
 
 #include <climits>
 #include <cstdio>
-#include <fstream>
 #include <sstream>
-#include <string>
 
 namespace wia {
 namespace {
@@ -29,38 +27,6 @@ bool fence_everyone() {
 [[maybe_unused]] const bool registered_at_start = fence_everyone();
 
 }  // namespace
-
-double quota_cpus() {
-  // cgroup v2: "max 100000" or "20000 100000"; v1: two files.
-  std::ifstream v2("/sys/fs/cgroup/cpu.max");
-  std::string quota;
-  double period = 0;
-  if (v2 >> quota >> period && quota != "max" && period > 0) return std::stod(quota) / period;
-  std::ifstream groups("/proc/self/cgroup");
-  std::string line, path;
-  while (std::getline(groups, line)) {
-    const auto first = line.find(':'), second = line.find(':', first + 1);
-    if (second == std::string::npos) continue;
-    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
-    if (controllers.find(",cpu,") != std::string::npos) path = line.substr(second + 1);
-  }
-  for (const std::string& base :
-       {std::string("/sys/fs/cgroup/cpu"), std::string("/sys/fs/cgroup/cpu,cpuacct")}) {
-    double limit = -1, length = 0;
-    std::ifstream(base + path + "/cpu.cfs_quota_us") >> limit;
-    std::ifstream(base + path + "/cpu.cfs_period_us") >> length;
-    if (limit > 0 && length > 0) return limit / length;
-  }
-  return 1e9;
-}
-
-double allowed_cpus() {
-  cpu_set_t set;
-  double allowed = 1;
-  if (sched_getaffinity(0, sizeof set, &set) == 0) allowed = CPU_COUNT(&set);
-  const double quota = quota_cpus();
-  return quota < allowed ? quota : allowed;
-}
 
 void Doorbell::wake() {
   rings.fetch_add(1, std::memory_order_release);

@@ -32,11 +32,6 @@ struct WaitPolicy {
   static WaitPolicy sleep_soon() { return {0, 0, true}; }
 };
 
-// Logical CPUs that this process may use at the same time: affinity and cgroup quota. At least 1.
-double allowed_cpus();
-// The quota alone; very large where there is none.
-double quota_cpus();
-
 // One wait: pause() between two polls. Reset by constructing anew.
 class Waiter {
  public:

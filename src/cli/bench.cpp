@@ -6,7 +6,7 @@
 #include <stdexcept>
 
 #include "base/environment.hpp"
-#include "base/wait.hpp"
+#include "base/machine.hpp"
 #include "bootstrap/launch.hpp"
 #include "cli/bench_report.hpp"
 #include "cli/commands.hpp"

@@ -13,8 +13,8 @@
 #include <cerrno>
 #include <stdexcept>
 
+#include "base/machine.hpp"
 #include "base/random.hpp"
-#include "base/wait.hpp"
 
 namespace wia::cli::bench {
 namespace {

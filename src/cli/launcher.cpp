@@ -14,6 +14,7 @@
 #include <array>
 
 #include "base/environment.hpp"
+#include "base/machine.hpp"
 #include "base/random.hpp"
 #include "bootstrap/store.hpp"
 #include "cli/guardian.hpp"
@@ -65,15 +66,6 @@ class Signals {
   sigset_t before_;
   FileDescriptor descriptor_;
 };
-
-std::vector<int> allowed_cpus() {
-  cpu_set_t set;
-  std::vector<int> cpus;
-  if (sched_getaffinity(0, sizeof set, &set) == 0)
-    for (size_t cpu = 0; cpu < CPU_SETSIZE; ++cpu)
-      if (CPU_ISSET(cpu, &set)) cpus.push_back(static_cast<int>(cpu));
-  return cpus;
-}
 
 // This process's environment without what an outer job may have left there, and with what names the rank.
 std::vector<std::string> environment_of(int rank, const JobIdentity& identity, int port) {
@@ -169,7 +161,7 @@ void Job::start_all() {
 }
 
 int Job::start(int rank) {
-  static const std::vector<int> cpus = allowed_cpus();
+  static const std::vector<int> cpus = affinity();
   static const FileDescriptor nothing(open("/dev/null", O_RDONLY | O_CLOEXEC));
   RankStart how;
   how.command = command_;

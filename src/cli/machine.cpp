@@ -1,7 +1,6 @@
 #include "cli/machine.hpp"
 
 #include <fmt/core.h>
-#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -57,15 +56,6 @@ std::vector<std::string> vector_extensions() {
   for (std::string flag; flags >> flag;)
     if (std::find(kKnown.begin(), kKnown.end(), flag) != kKnown.end()) found.push_back(flag);
   return found;
-}
-
-std::vector<int> affinity() {
-  cpu_set_t set;
-  std::vector<int> cpus;
-  if (sched_getaffinity(0, sizeof set, &set) == 0)
-    for (size_t cpu = 0; cpu < CPU_SETSIZE; ++cpu)
-      if (CPU_ISSET(cpu, &set)) cpus.push_back(static_cast<int>(cpu));
-  return cpus;
 }
 
 Memory memory() {

@@ -13,7 +13,6 @@ std::string host_name();
 std::string cpu_model();
 // Those that reductions can use: "avx2", "avx512f", "sve", ...
 std::vector<std::string> vector_extensions();
-std::vector<int> affinity();  // logical CPUs that this process may run on
 
 struct Memory {
   std::optional<uint64_t> total, available, cgroup_limit;  // bytes; available: also within the cgroup's limit

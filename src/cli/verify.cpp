@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "base/wait.hpp"
+#include "base/machine.hpp"
 #include "cli/commands.hpp"
 #include "cli/json.hpp"
 #include "cli/ranks.hpp"

@@ -2,28 +2,17 @@
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
-#include <sched.h>
-
 #include <algorithm>
 #include <set>
 
 #include "base/log.hpp"
+#include "base/machine.hpp"
 #include "engine/progress_thread.hpp"
 
 namespace wia {
 namespace {
 
 constexpr int64_t kLookEveryMs = 500;  // at those who are missing
-
-// "0,1": the CPUs that this process may run on.
-std::string my_affinity() {
-  cpu_set_t set;
-  std::vector<int> cpus;
-  if (sched_getaffinity(0, sizeof set, &set) == 0)
-    for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
-      if (CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
-  return fmt::format("{}", fmt::join(cpus, ","));
-}
 
 }  // namespace
 
@@ -76,7 +65,8 @@ Status World::meet(Deadline deadline) {
     nodes_.push_back(config_.ranks_per_node > 0 ? r / config_.ranks_per_node : 0);
   }
   // Nobody leaves before all have mapped his memory.
-  auto affinities = exchange("ready", everyone, rank_, my_affinity(), "to start", deadline);
+  auto affinities =
+      exchange("ready", everyone, rank_, fmt::format("{}", fmt::join(affinity(), ",")), "to start", deadline);
   if (!affinities) return affinities.take_status();
   choose_wait_policy(affinities.value());
   return {};

@@ -1,5 +1,5 @@
-// The transports that transport_test.cpp is run on: all ranks in this process, one thread. A new transport joins
-// kTransports.
+// The transports that transport_test.cpp is run on: all ranks in this process, one thread. A new transport
+// joins kTransports.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -49,7 +49,8 @@ class ShmTransportGroup final : public TransportGroup {
     }
     const std::vector heaps(static_cast<size_t>(ranks), PeerHeap::open(heap->address()).value());
     for (int r = 0; r < ranks; ++r)
-      endpoints_.push_back(std::make_unique<ShmEndpoint>(r, std::move(blocks[static_cast<size_t>(r)]), heaps, offsets));
+      endpoints_.push_back(
+          std::make_unique<ShmEndpoint>(r, std::move(blocks[static_cast<size_t>(r)]), heaps, offsets));
   }
   ~ShmTransportGroup() override {
     for (std::byte* each : memory_) ShmHeap::existing()->free(each);
