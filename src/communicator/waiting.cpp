@@ -316,8 +316,8 @@ Status Communicator::look_for_trouble() {
   std::vector<int> partners;
   for (const Request* request : moving_) partners.push_back(request->transfer.peer);
   if (const auto trouble = endpoint_->check(current != nullptr, partners)) {
-    // What the peer sent before it left is still good.
-    if (trouble->kind == Trouble::dead || trouble->kind == Trouble::left) {
+    // What the peer sent before is still good: its trouble may be of a later call.
+    if (trouble->kind != Trouble::mismatch) {
       bool moved = !moving_.empty() && progress_transfers();
       if (current) moved |= execution_->advance() != Execution::State::waiting;
       if (moved) return {};
