@@ -175,7 +175,8 @@ std::vector<Variant> all_variants(const Case& a_case) {
   const auto add = [&](uint32_t length, uint32_t unit, uint32_t slices, uint32_t window,
                        const LoopOptions& transport, Order order, int victim = -1,
                        Element element = Element::token) {
-    variants.push_back({element, length, unit, slices, window, transport, order, victim, 0});
+    Variant& made = variants.emplace_back();
+    made = {element, length, unit, slices, window, transport, order, victim, 0};
   };
   if (ranks > kMany) {
     add(1, 1, 1, 1, landing(2), Order::even);
