@@ -53,8 +53,8 @@ class Store {
   // rank is held by another process, after a few seconds (an earlier job may be about to leave) when
   // something else answers there. An empty host is this host. Codes: unreachable, timeout (no answer),
   // protocol (something else answers), invalid_argument (size or rank contradict).
-  static Result<std::unique_ptr<Store>> connect(const std::string& host, int port, JobIdentity identity,
-                                                Deadline deadline);
+  static Result<std::unique_ptr<Store>> connect(const std::string& host, int port,
+                                                const JobIdentity& identity, Deadline deadline);
   virtual ~Store() = default;
 
   virtual Status set(std::string_view key, std::string_view value) = 0;

@@ -31,7 +31,7 @@ void BackOff::wait(Deadline deadline) {
   next_ms_ = std::min(2 * next_ms_, 500);
 }
 
-Result<std::unique_ptr<Store>> Store::connect(const std::string& host, int port, JobIdentity identity,
+Result<std::unique_ptr<Store>> Store::connect(const std::string& host, int port, const JobIdentity& identity,
                                               Deadline deadline) {
   const int64_t began = now_ns();
   Deadline patience = deadline;

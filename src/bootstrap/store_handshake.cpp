@@ -51,7 +51,6 @@ Status status_of(const Reply& reply) {
     case Answer::ok:
       return {};
     case Answer::another_job:
-      return Status::error(Code::protocol, "another job: {}", reply.text);
     case Answer::wrong_secret:
       return Status::error(Code::protocol, "another job: {}", reply.text);
     case Answer::world_size:

@@ -96,7 +96,6 @@ class Execution {
   const Binding* binding_ = nullptr;
   size_t partial_bytes_ = 1;
   uint32_t operation_ = 0, signature_ = 0;
-  uint64_t count_ = 0;
   std::vector<Lane> lanes_;
   uint32_t oldest_slice_ = 0;
   bool input_direct_ = false, output_direct_ = false, output_lands_ = false;

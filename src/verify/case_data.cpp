@@ -30,7 +30,7 @@ CaseData::CaseData(const Case& a_case, const Variant& variant, uint32_t chunks)
       variant_(variant),
       ranks_(static_cast<uint32_t>(a_case.shape.ranks)),
       values_(a_case.shape.collective, a_case.shape.ranks, a_case.shape.root, variant.element, variant.seed),
-      reducer_(std::move(Reducer::make(values_.dtype(), values_.op(), a_case.shape.ranks).value())),
+      reducer_(Reducer::make(values_.dtype(), values_.op(), a_case.shape.ranks).value()),
       all_(ranks_) {
   const BufferChunks parts = nominal_chunks(a_case.shape.collective, ranks_, 1);
   input_parts_ = parts.input;
