@@ -8,7 +8,6 @@
 
 #include <climits>
 #include <cstdio>
-#include <sstream>
 
 namespace wia {
 namespace {

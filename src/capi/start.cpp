@@ -67,8 +67,9 @@ void wait_for_others(StoreServer& server, int rank, const Config& config) {
                  fmt::join(present, ", "));
   present = server.wait_until_left(rank, deadline);
   if (!present.empty())
-    log::warning("the store ends while ranks {} have not left; they cannot make communicators any more",
-                 fmt::join(present, ", "));
+    log::warning(
+        "ranks {} have not left; once this process has ended they cannot make communicators any more",
+        fmt::join(present, ", "));
 }
 
 // "wia1 HOST PORT SECRET"
