@@ -75,7 +75,7 @@ LoopMessage* LoopEndpoint::new_message(int peer, Key key, LoopMessage* message) 
   message->key = key;
   message->signature = call_.hash;
   message->way = LoopMessage::staged;
-  if (sends_allowed_ != kUnlimited && sends_allowed_ > 0) --sends_allowed_;
+  if (sends_allowed_ > 0) --sends_allowed_;
   ++on_the_way_[peer];
   if (!rings_.empty()) message->position = rings_[peer].sent++;
   return message;
