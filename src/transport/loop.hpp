@@ -87,7 +87,7 @@ class LoopEndpoint final : public Endpoint {
   LoopGroup& group_;
   CallSignature call_;
   std::byte* output_ = nullptr;
-  LoopArrivals arrivals_;             // found here, not released
+  LoopArrivals arrivals_;             // arrived, not released
   std::vector<uint32_t> on_the_way_;  // by peer: messages sent that take up capacity
   std::vector<Ring> rings_;           // by peer; empty unless in_order
   std::vector<uint64_t> heard_;  // bit by peer: a message of this call came from it; empty unless landing
