@@ -130,6 +130,15 @@ constexpr Setting kSettings[] = {
        return read_size(text, 1ull << 12, 1ull << 40, config.staging_bytes);
      },
      [](const Config& config) { return std::to_string(config.staging_bytes); }},
+    {"WIA_NIC", "network interfaces to use; empty: all that lead to other hosts",
+     "NAME, =NAME, ^NAME or ^=NAME, several separated by commas",
+     [](std::string_view text, Config& config) {
+       config.nic = text;
+       return text.find_first_not_of(
+                  "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.:@+-,=^ ") ==
+              std::string_view::npos;
+     },
+     [](const Config& config) { return config.nic; }},
 };
 
 bool is_known(std::string_view variable) {

@@ -24,6 +24,7 @@ struct Config {
   std::string wait = "auto";   // WIA_WAIT: auto, spin, yield, sleep
   size_t heap_bytes = 0;       // WIA_HEAP_SIZE: address space for shared memory; 0: by the machine's memory
   size_t staging_bytes = 0;    // WIA_STAGING_SIZE: per rank and communicator; 0: default
+  std::string nic;             // WIA_NIC: "eth0,eth1", "^docker"; empty: the default choice
 
   struct Item {
     std::string variable, value, origin, meaning;  // origin: "default", "environment" or "ignored"

@@ -32,7 +32,7 @@ TEST_F(ConfigTest, DefaultsAreThoseOfTheStruct) {
   ASSERT_TRUE(config.ok());
   EXPECT_EQ(config.value().timeout_ms, 600'000);
   EXPECT_EQ(config.value().wait, "auto");
-  EXPECT_EQ(config.value().items.size(), 11u);
+  EXPECT_EQ(config.value().items.size(), 12u);
   for (const Config::Item& each : config.value().items) {
     EXPECT_EQ(each.origin, "default") << each.variable;
     EXPECT_FALSE(each.meaning.empty()) << each.variable;
@@ -52,6 +52,7 @@ TEST_F(ConfigTest, ReadsEverySetting) {
   setenv("WIA_WAIT", "sleep", 1);
   setenv("WIA_HEAP_SIZE", "1.5G", 1);
   setenv("WIA_STAGING_SIZE", "64K", 1);
+  setenv("WIA_NIC", "eth0.5,^docker", 1);
   const Result<Config> read = Config::from_environment();
   ASSERT_TRUE(read.ok()) << read.status().text();
   const Config& config = read.value();
@@ -66,6 +67,7 @@ TEST_F(ConfigTest, ReadsEverySetting) {
   EXPECT_EQ(config.wait, "sleep");
   EXPECT_EQ(config.heap_bytes, 3ull << 29);
   EXPECT_EQ(config.staging_bytes, 64u << 10);
+  EXPECT_EQ(config.nic, "eth0.5,^docker");
   for (const Config::Item& each : config.items) EXPECT_EQ(each.origin, "environment") << each.variable;
   EXPECT_EQ(item(config, "WIA_TIMEOUT")->value, "2.5");
 }
@@ -116,7 +118,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadValue{"WIA_ALGORITHM", "all_reduce=ring,", "COLLECTIVE=ALGORITHM"},
         BadValue{"WIA_ALGORITHM", "a=b,a=c", "each collective once"}, BadValue{"WIA_WAIT", "poll", "spin"},
         BadValue{"WIA_HEAP_SIZE", "8XB", "1M to 64T"}, BadValue{"WIA_HEAP_SIZE", "1K", "1M to 64T"},
-        BadValue{"WIA_STAGING_SIZE", "-4K", "4K to 1T"}));
+        BadValue{"WIA_STAGING_SIZE", "-4K", "4K to 1T"}, BadValue{"WIA_NIC", "eth0;eth1", "=NAME"}));
 
 }  // namespace
 }  // namespace wia
