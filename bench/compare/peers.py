@@ -159,9 +159,9 @@ def local(peer, ranks, folder, options):
 
 def cluster(peer, per_node, folder, options):
     """The same over the nodes of the emulated cluster (the script `cluster`), two NICs a node."""
-    state = pathlib.Path(os.environ.get("CLUSTER_DIR", "/tmp/peer-cluster"))
+    state = pathlib.Path(os.environ.get("CLUSTER_DIR", "/tmp/wia-cluster"))
     nodes = int((state / "nodes").read_text())
-    ranks, script = nodes * per_node, HERE / "cluster"
+    ranks, script = nodes * per_node, ROOT / "scripts/cluster"
     addresses = [f"10.77.0.{i + 1}" for i in range(nodes)]
     hosts = ",".join(f"{a}:{per_node}" for a in addresses)
     nics = "10.77.0.0/24" if peer.name == "ompi-1nic" else "10.77.0.0/24,10.77.1.0/24"

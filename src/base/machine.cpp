@@ -1,6 +1,7 @@
 #include "base/machine.hpp"
 
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
@@ -60,6 +61,11 @@ size_t last_level_cache_bytes() {
     return largest ? largest : size_t{32} << 20;
   }();
   return bytes;
+}
+
+std::string host_name() {
+  char name[256] = {};
+  return gethostname(name, sizeof name - 1) == 0 ? name : "";
 }
 
 }  // namespace wia

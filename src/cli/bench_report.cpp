@@ -5,6 +5,7 @@
 
 #include <stdexcept>
 
+#include "base/machine.hpp"
 #include "cli/machine.hpp"
 
 namespace wia::cli::bench {

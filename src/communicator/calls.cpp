@@ -162,9 +162,9 @@ void Communicator::choose_slices(const Call& call, Binding* binding, const Sched
   const size_t element = std::max(binding->raw_bytes, binding->partial_bytes());
   const uint32_t chunks = std::max({schedule.input_chunks(), schedule.output_chunks(), 1u});
   // All that one slice stages fits four times, and one message of all chunks fits at all.
-  const size_t staging = endpoint_->staging_bytes();
+  const size_t staging = staging_bytes_;
   const size_t most = std::min({kLargestSlice, staging / 4 / (static_cast<size_t>(size()) + 2) / 64 * 64,
-                                endpoint_->max_staged() / chunks / 64 * 64});
+                                staging / 4 / chunks / 64 * 64});
   size_t bytes = most;
   if (!call.recv_counts)
     bytes = std::clamp(longest * element / 4 / 64 * 64, std::min(kSmallestSlice, most), most);

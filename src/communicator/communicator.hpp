@@ -32,7 +32,7 @@
 #include "engine/execution.hpp"
 #include "engine/point_to_point.hpp"
 #include "engine/progress_thread.hpp"
-#include "transport/shm_endpoint.hpp"
+#include "transport/endpoint.hpp"
 
 namespace wia {
 
@@ -137,6 +137,7 @@ class Communicator : public Progressible, public std::enable_shared_from_this<Co
   Status explain(const Trouble& trouble, const Operation* current) const;
   Status mismatch(int peer, const CallSignature& mine, const CallSignature& theirs) const;
   Status timed_out(const Operation& current) const;
+  std::string waiting_text() const;
   std::string who_is_missing(const CallSignature& call) const;
   std::string rank_text(int rank) const;
 
@@ -146,10 +147,11 @@ class Communicator : public Progressible, public std::enable_shared_from_this<Co
   const std::vector<int> members_;
   const int rank_;
   const std::string name_;
-  std::vector<int> node_;  // of each member; empty: all on one
+  const size_t staging_bytes_;  // of each rank
+  std::vector<int> node_;       // of each member; empty: all on one
 
   mutable std::mutex mutex_;
-  std::unique_ptr<ShmEndpoint> endpoint_;  // null once destroyed
+  std::unique_ptr<Endpoint> endpoint_;  // null once destroyed
   std::unique_ptr<Execution> execution_;
   std::unique_ptr<PointToPoint> transfers_;
   std::vector<std::unique_ptr<CachedSchedule>> schedules_;

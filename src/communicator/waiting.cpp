@@ -369,22 +369,28 @@ std::string Communicator::rank_text(int rank) const {
   return fmt::format("rank {} ({})", rank, endpoint_->describe_peer(rank));
 }
 
+// Nobody is known to be missing: whom this rank waits for, and where they are.
+std::string Communicator::waiting_text() const {
+  std::string text;
+  for (const int r : execution_->waiting_for()) text += (text.empty() ? "" : ", ") + rank_text(r);
+  return fmt::format("waiting for {}; {}", text.empty() ? "its own data to leave" : text,
+                     execution_->cursors());
+}
+
 std::string Communicator::who_is_missing(const CallSignature& call) const {
   std::string text;
   int told = 0;
   for (int r = 0; r < size(); ++r) {
     if (r == rank_) continue;
     const CallSignature last = endpoint_->last_call(r);
-    if (last.sequence >= call.sequence) continue;
+    if (last.sequence >= call.sequence || !endpoint_->knows_calls(r)) continue;
     if (++told > 8) continue;
     text += fmt::format(
         "{}{} has not entered it{}", text.empty() ? "" : "; ", rank_text(r),
         last.sequence ? fmt::format(" (its last was {})", describe(last)) : " (it has made no call yet)");
   }
   if (told > 8) text += fmt::format("; and {} more", told - 8);
-  if (text.empty())
-    text = fmt::format("all have entered it; waiting for ranks {}; {}",
-                       fmt::join(execution_->waiting_for(), ", "), execution_->cursors());
+  if (text.empty()) text = waiting_text();
   return text;
 }
 
