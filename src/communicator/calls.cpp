@@ -39,9 +39,8 @@ Result<std::pair<const Algorithm*, std::string>> Communicator::choose(const Call
           algorithm->name, name_of(call.collective));
     return std::pair(algorithm, std::string("set by the user"));
   }
-  const int nodes = node_.empty() ? 1 : 1 + *std::max_element(node_.begin(), node_.end());
-  const Choice choice =
-      choose_by_rules(call.collective, call_bytes(call, size()), size(), nodes, !call.counts, deterministic_);
+  const Choice choice = choose_by_rules(call.collective, call_bytes(call, size()), size(), num_nodes_,
+                                        !call.counts, deterministic_);
   auto found = find_algorithm(call.collective, choice.algorithm);
   if (!found) return found.take_status();
   return std::pair(found.value(), std::string(choice.reason));

@@ -94,6 +94,8 @@ class Communicator : public Progressible, public std::enable_shared_from_this<Co
   Status set_algorithm(Collective collective, const std::string& name);  // "auto": choose
   Status status();  // why it is unusable; looks at what the other members have announced
   size_t shared_bytes() const;
+  int num_nodes() const { return num_nodes_; }
+  const char* transport() const;  // "shared memory", "tcp", "shared memory and tcp"
   // The algorithm that a call would use, and why.
   Result<std::pair<const Algorithm*, std::string>> choose(const Call& call) const;
 
@@ -149,6 +151,7 @@ class Communicator : public Progressible, public std::enable_shared_from_this<Co
   const std::string name_;
   const size_t staging_bytes_;  // of each rank
   std::vector<int> node_;       // of each member; empty: all on one
+  int num_nodes_ = 1;
 
   mutable std::mutex mutex_;
   std::unique_ptr<Endpoint> endpoint_;  // null once destroyed
