@@ -14,7 +14,8 @@ class SharedMeeting final : public Meeting {
   ~SharedMeeting() override;
 
   const char* timing() const override {
-    return "each call after a barrier that is not counted, from the first rank's start to the last rank's end, "
+    return "each call after a barrier that is not counted, from the first rank's start to the last rank's "
+           "end, "
            "CLOCK_MONOTONIC";
   }
   void barrier() override;
