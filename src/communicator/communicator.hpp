@@ -140,6 +140,7 @@ class Communicator : public Progressible, public std::enable_shared_from_this<Co
   Status mismatch(int peer, const CallSignature& mine, const CallSignature& theirs) const;
   Status timed_out(const Operation& current) const;
   std::string waiting_text() const;
+  std::string wait_name(const CallSignature& call) const;
   std::string who_is_missing(const CallSignature& call) const;
   std::string rank_text(int rank) const;
 
@@ -172,7 +173,7 @@ class Communicator : public Progressible, public std::enable_shared_from_this<Co
   std::vector<std::unique_ptr<Request>> pool_;
   Status failure_;
   int64_t call_started_ns_ = 0;
-  bool lateness_told_ = false;
+  bool lateness_told_ = false, waiting_reported_ = false;
 
   std::atomic<int64_t> timeout_ms_;
   std::atomic<bool> usable_{true};

@@ -18,6 +18,7 @@ namespace wia {
 namespace {
 
 constexpr int64_t kLookEveryMs = 500;  // at those who are missing
+constexpr int64_t kReportMs = 1'000;   // for the store to take a report
 
 }  // namespace
 
@@ -215,6 +216,19 @@ void World::choose_wait_policy(const std::vector<std::string>& affinities) {
   background.spins /= 10;
   background.yield_ns /= 10;
   ProgressThread::instance().set_wait(background, &ShmHeap::existing()->header().doorbell);
+}
+
+void World::report_waiting(const std::string& call, int index) const {
+  const std::string key = fmt::format("{}waiting/{}/{}", prefix_, call, index);
+  [[maybe_unused]] const Status status = store_->set(key, "", Deadline::after_ms(kReportMs));
+}
+
+std::vector<int> World::not_waiting(const std::string& call, size_t members) const {
+  std::vector<std::string> keys;
+  for (size_t i = 0; i < members; ++i) keys.push_back(fmt::format("{}waiting/{}/{}", prefix_, call, i));
+  std::vector<int> missing;
+  [[maybe_unused]] const auto values = store_->get_all(keys, Deadline::after_ms(0), &missing);
+  return missing;
 }
 
 Result<std::vector<std::string>> World::exchange(const std::string& name, const std::vector<int>& members,

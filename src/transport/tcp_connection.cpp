@@ -29,7 +29,7 @@ TcpConnection::TcpConnection(FileDescriptor socket, MessagePool* pool)
     : socket_(std::move(socket)), pool_(pool), text_(ends_of(socket_.get())) {}
 
 void TcpConnection::lose(const std::string& reason) {
-  if (loss_.ok()) loss_ = Status::error(Code::unreachable, "{} ({})", reason, text_);
+  if (loss_.ok()) loss_ = Status(Code::unreachable, reason);
 }
 
 // --- Going out --------------------------------------------------------------------------------
@@ -55,7 +55,7 @@ bool TcpConnection::flush() {
     if (sent < 0) {
       if (errno == EAGAIN) return false;
       if (errno == EINTR) continue;
-      lose(strerror(errno));
+      lose(fmt::format("the connection has failed: {}", strerror(errno)));
       break;
     }
     const size_t of_head = std::min(static_cast<size_t>(sent), head_left_.size());
@@ -87,9 +87,9 @@ FileDescriptor TcpConnection::take_apart(FrameSink& sink, std::vector<std::byte>
 bool TcpConnection::received(ssize_t count) {
   if (count > 0) return true;
   if (count == 0) {
-    lose("the connection was closed by its end");
+    lose("it has closed the connection");
   } else if (errno != EAGAIN && errno != EINTR) {
-    lose(strerror(errno));
+    lose(fmt::format("the connection has failed: {}", strerror(errno)));
   }
   return false;
 }

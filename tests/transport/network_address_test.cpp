@@ -23,8 +23,9 @@ TEST(NetworkAddress, IsReadBackAsItWasWritten) {
 }
 
 TEST(NetworkAddress, RefusesNonsense) {
-  for (const char* text : {"", "host", "host x 1 eth0=10.0.0.1/24", "host 1 70000 eth0=10.0.0.1/24", "host 1 2 eth0",
-                           "host 1 2 eth0=10.0.0.1", "host 1 2 eth0=10.0.0.1/33", "host 1 2 eth0=10.0.0.x/24"})
+  for (const char* text :
+       {"", "host", "host x 1 eth0=10.0.0.1/24", "host 1 70000 eth0=10.0.0.1/24", "host 1 2 eth0",
+        "host 1 2 eth0=10.0.0.1", "host 1 2 eth0=10.0.0.1/33", "host 1 2 eth0=10.0.0.x/24"})
     EXPECT_EQ(NetworkAddress::parse(text).status().code(), Code::protocol) << text;
 }
 
@@ -53,8 +54,10 @@ TEST(Paths, CrossARouterWhereNoNetworkIsShared) {
 
 TEST(Paths, AnInterfaceIsOneRailWhateverItsAddresses) {
   EXPECT_EQ(rails("eth0=10.0.0.1/24 eth0=fd00::1/64", "eth0=10.0.0.2/24 eth0=fd00::2/64").size(), 1u);
-  EXPECT_EQ(plan_paths(address("eth0=10.0.0.1/24 eth0=fd00::1/64"), address("eth0=10.0.0.2/24 eth0=fd00::2/64")).others,
-            plan_paths(address("eth0=fd00::1/64"), address("eth0=fd00::2/64")).rails);
+  EXPECT_EQ(
+      plan_paths(address("eth0=10.0.0.1/24 eth0=fd00::1/64"), address("eth0=10.0.0.2/24 eth0=fd00::2/64"))
+          .others,
+      plan_paths(address("eth0=fd00::1/64"), address("eth0=fd00::2/64")).rails);
 }
 
 TEST(Paths, NeedAFamilyInCommon) {
@@ -74,8 +77,8 @@ TEST(Paths, AreTheSameFromBothEnds) {
 TEST(Rails, AreSharedOut) {
   EXPECT_EQ(rails_of(2, 0, 2), (std::vector<int>{0}));
   EXPECT_EQ(rails_of(2, 1, 2), (std::vector<int>{1}));
-  EXPECT_EQ(rails_of(2, 2, 4), (std::vector<int>{1}));        // neighbours share
-  EXPECT_EQ(rails_of(4, 1, 2), (std::vector<int>{1, 3}));     // more interfaces than ranks
+  EXPECT_EQ(rails_of(2, 2, 4), (std::vector<int>{1}));     // neighbours share
+  EXPECT_EQ(rails_of(4, 1, 2), (std::vector<int>{1, 3}));  // more interfaces than ranks
   EXPECT_EQ(rails_of(2, 0, 1), (std::vector<int>{0, 1}));
   EXPECT_EQ(rails_of(1, 7, 8), (std::vector<int>{0}));
   EXPECT_TRUE(rails_of(0, 0, 1).empty());
