@@ -193,23 +193,31 @@ uint64_t World::secret_name(const std::string& name) const {
   return KeyedHash(network_key_)(whole.data(), whole.size());
 }
 
+// By the ranks of this host and the CPUs that they may use.
 void World::choose_wait_policy(const std::vector<std::string>& affinities) {
   std::set<std::string> cpus;
-  for (const std::string& list : affinities)
+  int ranks = 0;
+  for (int r = 0; r < size_; ++r) {
+    if (!shares_host(r, rank_)) continue;
+    ++ranks;
+    const std::string& list = affinities[r];
     for (size_t begin = 0; begin < list.size();) {
       const size_t end = std::min(list.find(',', begin), list.size());
       cpus.insert(list.substr(begin, end - begin));
       begin = end + 1;
     }
+  }
   // Affinity may differ between ranks (bound to cores); a quota counts for all alike.
   const double allowed = std::min<double>(static_cast<double>(cpus.size()), quota_cpus());
+  // The system's own work for a network needs a CPU too: ranks that spin on all of them wait for themselves.
+  const int wanted = ranks + (has_network() ? 1 : 0);
   const std::string& wait = config_.wait;
-  if (wait == "spin" || (wait == "auto" && size_ <= allowed)) {
+  if (wait == "spin" || (wait == "auto" && wanted <= allowed)) {
     wait_policy_ = WaitPolicy::spin();
   } else {
     wait_policy_ = wait == "sleep" ? WaitPolicy::sleep_soon() : WaitPolicy::yield();
   }
-  log::info("{} ranks on {:.1f} allowed CPUs: {} while waiting", size_, allowed,
+  log::info("{} ranks of this host on {:.1f} allowed CPUs: {} while waiting", ranks, allowed,
             wait_policy_.spins > 0 ? "spin" : "yield");
   if (has_network()) wait_policy_.before_sleep = [](Doorbell& bell) { Network::existing()->arm(bell); };
   WaitPolicy background = wait_policy_;
