@@ -337,7 +337,7 @@ bool FrameEndpoint::push(int p, uint8_t type, const void* packet_header, size_t 
 bool FrameEndpoint::peek(int p, Packet* packet) {
   const Key key = packet_key(peers_[p].packets.taken);
   const StoredMessage* message = arrivals_.find(p, key);
-  if (!message && wire_->connected(p) && wire_->poll(p)) message = arrivals_.find(p, key);
+  if (!message && wire_->poll(p)) message = arrivals_.find(p, key);
   if (!message) return false;
   packet->type = static_cast<uint8_t>(message->type);
   std::memcpy(packet->header, message->data, Packet::kHeaderBytes);
