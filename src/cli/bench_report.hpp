@@ -2,8 +2,8 @@
 #pragma once
 #include <cstdio>
 
+#include "base/json.hpp"
 #include "cli/bench_measure.hpp"
-#include "cli/json.hpp"
 
 namespace wia::cli::bench {
 

@@ -3,13 +3,12 @@
 
 #include <cstdlib>
 
+#include "base/json.hpp"
 #include "cli/command.hpp"
-#include "cli/json.hpp"
 
 namespace wia {
 namespace {
 
-using cli::Json;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::IsEmpty;
