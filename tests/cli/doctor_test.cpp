@@ -75,6 +75,13 @@ TEST(Doctor, FindsAnAlgorithmThatDoesNotExist) {
   EXPECT_THAT(command.output, HasSubstr("broadcast has no algorithm \"square\""));
 }
 
+TEST(Doctor, FindsARuleForInterfacesThatLeavesNone) {
+  DoctorWith command("WIA_NIC", "no-such-nic");
+  EXPECT_EQ(command.wait(), 1);
+  EXPECT_THAT(command.output,
+              AllOf(HasSubstr("problem: WIA_NIC=\"no-such-nic\""), HasSubstr("lo (127.0.0.1)")));
+}
+
 TEST(Doctor, FindsHalfALauncher) {
   DoctorWith command("WIA_RANK", "0");
   EXPECT_EQ(command.wait(), 1);

@@ -6,6 +6,7 @@
 #include "base/json.hpp"
 #include "topology/examples.hpp"
 #include "topology/fake_sysfs.hpp"
+#include "topology/schema.hpp"
 
 namespace wia {
 namespace {
@@ -36,6 +37,25 @@ TEST(TopologyFile, WhatIsWrittenIsReadBack) {
   const std::string path = directory.root() + "/topology.json";
   ASSERT_TRUE(write_topology(topology, path).ok());
   EXPECT_EQ(read_topology(path).value(), topology);
+}
+
+TEST(TopologyFile, IsAsTheSchemaSays) {
+  const Json json = Json::parse(to_text(example()));
+  EXPECT_EQ(Schema().violation(json), "");
+  EXPECT_EQ(Schema().violation(Json::parse(to_text(example_topology(2)))), "");
+}
+
+// The worked example of the format's page.
+TEST(TopologyFile, TheDocumentedExampleIsRead) {
+  std::ifstream page(WIA_SOURCE_DIR "/docs/formats/topology.md");
+  const std::string text((std::istreambuf_iterator<char>(page)), {});
+  const size_t begin = text.find("```json\n") + 8, end = text.find("```", begin);
+  ASSERT_NE(end, std::string::npos);
+  const Json example_json = Json::parse(text.substr(begin, end - begin));
+  EXPECT_EQ(Schema().violation(example_json), "");
+  auto read = topology_from_text(example_json.dump(), "topology.md");
+  ASSERT_TRUE(read.ok()) << read.status().text();
+  EXPECT_EQ(Json::parse(to_text(read.value())), example_json);
 }
 
 TEST(TopologyFile, PartsGoBetweenRanks) {
@@ -72,6 +92,11 @@ void PrintTo(const Damage& damage, std::ostream* out) {
   *out << damage.place << " = " << damage.value.dump();
 }
 
+bool has_any_of(const std::string& text, const std::vector<std::string>& words) {
+  return std::any_of(words.begin(), words.end(),
+                     [&](const std::string& word) { return text.find(word) != std::string::npos; });
+}
+
 class DamagedFile : public testing::TestWithParam<Damage> {};
 
 TEST_P(DamagedFile, IsRefusedByNameAndPlace) {
@@ -87,6 +112,10 @@ TEST_P(DamagedFile, IsRefusedByNameAndPlace) {
   ASSERT_FALSE(read.ok());
   EXPECT_EQ(read.status().code(), Code::invalid_argument);
   EXPECT_THAT(read.status().text(), AllOf(StartsWith("cluster.json: "), HasSubstr(GetParam().refusal)));
+  // What only the reader can see: that numbers and links fit each other, and how an address is written.
+  const bool beyond_schema = has_any_of(
+      read.status().text(), {"the link from", "whole number from 0 to", "an address", "nothing that"});
+  EXPECT_TRUE(beyond_schema || !Schema().violation(json).empty());
 }
 
 INSTANTIATE_TEST_SUITE_P(
