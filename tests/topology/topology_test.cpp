@@ -2,7 +2,6 @@
 
 #include <gmock/gmock.h>
 
-#include "topology/accelerators.hpp"
 #include "topology/examples.hpp"
 
 namespace wia {
@@ -95,11 +94,6 @@ TEST(Topology, UnmeasuredLinksAreAssumedToBeAsThoseThatAreAlike) {
 TEST(Topology, AForeignPartChangesNothingElse) {
   const Topology topology = example_topology(2, {measured_link(0, 7, 1, 1)});
   EXPECT_EQ(topology.links.size(), 4u);
-}
-
-TEST(Accelerators, PciAddressAsInSysfs) {
-  EXPECT_EQ(pci_as_in_sysfs("00000000:3B:00.0"), "0000:3b:00.0");
-  EXPECT_EQ(pci_as_in_sysfs("0000:3B:00.0"), "0000:3b:00.0");
 }
 
 }  // namespace
