@@ -78,18 +78,22 @@ std::string matrix(const Topology& topology, const char* title,
   return text + "\n";
 }
 
-// "1.2 to 3.4 m" of all links of a kind.
+// "1.2 to 3.4 m,a" of all links of a kind.
 std::string figures_text(const std::vector<const Link*>& links, Figure Link::*which) {
-  const Figure *least = nullptr, *most = nullptr;
+  std::set<double> values;
+  std::set<Evidence> evidence;
   for (const Link* link : links) {
     const Figure& figure = link->*which;
     if (!figure.value) continue;
-    if (!least || figure.value < least->value) least = &figure;
-    if (!most || figure.value > most->value) most = &figure;
+    values.insert(*figure.value);
+    evidence.insert(figure.evidence);
   }
-  if (!least) return "unknown";
-  if (least->value == most->value) return figure_text(*least);
-  return fmt::format("{} to {}", figure_text(*least), figure_text(*most));
+  if (values.empty()) return "unknown";
+  std::string marks;
+  for (const Evidence each : evidence)
+    marks += fmt::format("{}{}", marks.empty() ? "" : ",", evidence_name(each)[0]);
+  const std::string most = values.size() > 1 ? fmt::format(" to {:.4g}", *values.rbegin()) : "";
+  return fmt::format("{:.4g}{} {}", *values.begin(), most, marks);
 }
 
 std::string kinds_table(const Topology& topology) {

@@ -67,6 +67,12 @@ std::vector<Device> numa_devices(const std::vector<NumaNode>& nodes) {
   return devices;
 }
 
+// A host with those of two makers shows the first.
+Accelerators discover_accelerators(const std::string& sysfs) {
+  Accelerators found = discover_nvidia_accelerators();
+  return found.devices.empty() ? discover_amd_accelerators(sysfs) : found;
+}
+
 Host host_without_devices(const std::string& nic_rule, const DiscoverySources& sources) {
   Host host;
   char name[256] = {};
@@ -95,7 +101,7 @@ Link numa_link(int source, int target) {
 
 Host discover_host(const std::string& nic_rule, const DiscoverySources& sources) {
   Host host = host_without_devices(nic_rule, sources);
-  host.devices = discover_accelerators().devices;
+  host.devices = discover_accelerators(sources.sysfs).devices;
   if (host.devices.empty()) host.devices = numa_devices(host.numa_nodes);
   return host;
 }
@@ -120,7 +126,7 @@ Topology discover_devices(const std::string& nic_rule, const DiscoverySources& s
   topology.created = utc_now();
   topology.of_devices = true;
   Host host = host_without_devices(nic_rule, sources);
-  Accelerators accelerators = discover_accelerators();
+  Accelerators accelerators = discover_accelerators(sources.sysfs);
   host.devices = accelerators.devices.empty() ? numa_devices(host.numa_nodes) : accelerators.devices;
   topology.links = std::move(accelerators.links);
   const int count = static_cast<int>(host.devices.size());

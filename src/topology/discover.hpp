@@ -1,5 +1,5 @@
-// What the system tells about this host: hwloc, sysfs, and NVML where it is. Nothing is fatal: what is not
-// told stays unknown. Thread safe.
+// What the system tells about this host: hwloc, sysfs, and what accelerators' makers offer. Nothing is fatal:
+// what is not told stays unknown. Thread safe.
 #pragma once
 #include <string>
 
@@ -17,7 +17,7 @@ struct DiscoverySources {
 Host discover_host(const std::string& nic_rule, const DiscoverySources& sources = {});
 // This process as an endpoint on the host.
 LinkEnd discover_endpoint(const Host& host);
-// The host's devices and what NVML says of the links between them.
+// The host's devices and what is said of the links between them.
 Topology discover_devices(const std::string& nic_rule, const DiscoverySources& sources = {});
 
 }  // namespace wia

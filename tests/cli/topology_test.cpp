@@ -143,7 +143,7 @@ TEST(TopologyText, OfManyRanksKindsAreShown) {
   Topology topology = example_topology(20, {measured_link(0, 1, 41.5, 0.2), measured_link(4, 5, 30, 0.3)});
   assume_unmeasured(topology);
   EXPECT_THAT(cli::links_text(topology),
-              AllOf(HasSubstr("SHM        node link         20  30 m to 41.5 m             0.2 m to 0.3 m\n"),
+              AllOf(HasSubstr("SHM        node link         20  30 to 41.5 m,a             0.2 to 0.3 m,a\n"),
                     HasSubstr("NETWORK    network          320  1.25 r                     unknown\n"),
                     testing::Not(HasSubstr("(row)"))));
 }

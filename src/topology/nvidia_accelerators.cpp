@@ -2,7 +2,7 @@
 
 #include <dlfcn.h>
 
-#include <algorithm>
+#include <optional>
 
 #include "base/parse.hpp"
 #include "topology/sysfs.hpp"
@@ -144,7 +144,7 @@ std::string pci_as_in_sysfs(const std::string& bus_id) {
   return text.size() > 12 ? text.substr(text.size() - 12) : text;
 }
 
-Accelerators discover_accelerators() {
+Accelerators discover_nvidia_accelerators() {
   Accelerators found;
   const Nvml* n = nvml();
   unsigned count = 0;
