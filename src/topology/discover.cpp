@@ -51,7 +51,7 @@ class Hwloc {
 // network.
 std::string host_id() {
   std::string id = sysfs::line("/proc/sys/kernel/random/boot_id");
-  for (const char* path : {"/dev/shm", "/proc/self/ns/net"}) {
+  for (const char* path : {"/proc/self/ns/pid", "/proc/self/ns/net"}) {
     struct stat status {};
     if (stat(path, &status) == 0) id += fmt::format(":{:x}.{:x}", status.st_dev, status.st_ino);
   }

@@ -76,7 +76,7 @@ struct Device {
 };
 
 struct Host {
-  std::string id;  // equal only where processes see the same kernel, shared memory and network
+  std::string id;  // equal only where processes have the same kernel and see each other and the same network
   std::string name;
   std::vector<int> cpus;            // that the process may use
   std::optional<double> cpu_quota;  // so many at a time; nothing: no quota
