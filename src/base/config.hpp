@@ -17,14 +17,15 @@ struct Config {
   int64_t timeout_ms = 600'000;                // WIA_TIMEOUT, seconds: longest wait of a call
   int64_t init_timeout_ms = 300'000;           // WIA_INIT_TIMEOUT, seconds: until all ranks have come
   int64_t late_notice_ms = 30'000;             // WIA_LATE_NOTICE, seconds: then one line says who is missing
-  int ranks_per_node = 0;      // WIA_RANKS_PER_NODE: imposes nodes of so many ranks; 0: as it is
-  bool deterministic = false;  // WIA_DETERMINISTIC: 0 or 1
-  bool strict = false;         // WIA_STRICT: 0 or 1
-  std::string algorithms;      // WIA_ALGORITHM: "all_reduce=ring,broadcast=knomial"
-  std::string wait = "auto";   // WIA_WAIT: auto, spin, yield, sleep
-  size_t heap_bytes = 0;       // WIA_HEAP_SIZE: address space for shared memory; 0: by the machine's memory
-  size_t staging_bytes = 0;    // WIA_STAGING_SIZE: per rank and communicator; 0: default
-  std::string nic;             // WIA_NIC: "eth0,eth1", "^docker"; empty: the default choice
+  int ranks_per_node = 0;          // WIA_RANKS_PER_NODE: imposes nodes of so many ranks; 0: as it is
+  bool deterministic = false;      // WIA_DETERMINISTIC: 0 or 1
+  bool strict = false;             // WIA_STRICT: 0 or 1
+  std::string algorithms;          // WIA_ALGORITHM: "all_reduce=ring,broadcast=knomial"
+  std::string wait = "auto";       // WIA_WAIT: auto, spin, yield, sleep
+  std::string transport = "auto";  // WIA_TRANSPORT: auto, shm, tcp
+  size_t heap_bytes = 0;     // WIA_HEAP_SIZE: address space for shared memory; 0: by the machine's memory
+  size_t staging_bytes = 0;  // WIA_STAGING_SIZE: per rank and communicator; 0: default
+  std::string nic;           // WIA_NIC: "eth0,eth1", "^docker"; empty: the default choice
 
   struct Item {
     std::string variable, value, origin, meaning;  // origin: "default", "environment" or "ignored"

@@ -1,6 +1,7 @@
 #include "base/machine.hpp"
 
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
@@ -97,6 +98,11 @@ Memory memory() {
     found.available = std::min(found.available.value_or(left), left);
   }
   return found;
+}
+
+std::string host_name() {
+  char name[256] = {};
+  return gethostname(name, sizeof name - 1) == 0 ? name : "";
 }
 
 }  // namespace wia

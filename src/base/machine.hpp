@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace wia {
@@ -13,6 +14,8 @@ std::vector<int> affinity();
 double quota_cpus();
 // So many it may use at the same time by both. At least a part of one.
 double allowed_cpus();
+
+std::string host_name();  // empty: the system does not say
 
 // Bytes of the largest cache; 32 MiB where the system does not say.
 size_t last_level_cache_bytes();

@@ -42,6 +42,7 @@ bool Waiter::pause_slowly() {
     seen_ = bell_.rings.load(std::memory_order_acquire);
     announced_ = true;
     fence_everyone();
+    if (policy_.before_sleep) policy_.before_sleep(bell_);
   } else {
     static const bool fenced = fence_everyone();
     const int64_t longest = fenced ? kLongestSleep : kBlindSleep;
@@ -49,6 +50,7 @@ bool Waiter::pause_slowly() {
     syscall(SYS_futex, reinterpret_cast<uint32_t*>(&bell_.rings), FUTEX_WAIT, seen_, &limit, nullptr, 0);
     seen_ = bell_.rings.load(std::memory_order_acquire);
     last_look_ = now;
+    if (policy_.before_sleep) policy_.before_sleep(bell_);  // for the next; the caller polls in between
     return true;
   }
   if (now - last_look_ < kLookEvery) return false;

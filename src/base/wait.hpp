@@ -26,10 +26,12 @@ struct WaitPolicy {
   int spins = 2000;              // polls with a pause in between
   int64_t yield_ns = 2'000'000;  // then polls with sched_yield, for so long; then sleep
   bool sleep = true;
+  // Called before each sleep: whoever has news from elsewhere than memory must now ring the bell.
+  void (*before_sleep)(Doorbell& bell) = nullptr;
 
-  static WaitPolicy spin() { return {20000, 5'000'000, true}; }
-  static WaitPolicy yield() { return {0, 5'000'000, true}; }
-  static WaitPolicy sleep_soon() { return {0, 0, true}; }
+  static WaitPolicy spin() { return {20000, 5'000'000, true, nullptr}; }
+  static WaitPolicy yield() { return {0, 5'000'000, true, nullptr}; }
+  static WaitPolicy sleep_soon() { return {0, 0, true, nullptr}; }
 };
 
 // One wait: pause() between two polls. Reset by constructing anew.

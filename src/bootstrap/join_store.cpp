@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "base/random.hpp"
-#include "bootstrap/address.hpp"
 #include "bootstrap/launch.hpp"
+#include "bootstrap/resolve.hpp"
 #include "bootstrap/store_client.hpp"
 
 namespace wia {

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "bootstrap/address.hpp"
 #include "bootstrap/launch_variables.hpp"
+#include "bootstrap/resolve.hpp"
 
 namespace wia {
 namespace {

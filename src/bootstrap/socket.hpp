@@ -10,7 +10,7 @@
 #include "base/deadline.hpp"
 #include "base/file_descriptor.hpp"
 #include "base/status.hpp"
-#include "bootstrap/address.hpp"
+#include "bootstrap/resolve.hpp"
 
 namespace wia {
 

@@ -4,7 +4,7 @@
 #include <thread>
 
 #include "base/random.hpp"
-#include "bootstrap/address.hpp"
+#include "bootstrap/resolve.hpp"
 #include "bootstrap/store_client.hpp"
 
 namespace wia {

@@ -32,11 +32,6 @@ std::optional<std::string> first_line(const std::string& path) {
   return line;
 }
 
-std::string host_name() {
-  char name[256] = {};
-  return gethostname(name, sizeof name - 1) == 0 ? name : "";
-}
-
 std::string cpu_model() { return cpuinfo({"model name", "CPU part", "cpu"}); }
 
 std::vector<std::string> vector_extensions() {

@@ -9,6 +9,8 @@
 
 #include "base/fork.hpp"
 #include "base/log.hpp"
+#include "communicator/connect.hpp"
+#include "transport/shm_endpoint.hpp"
 
 namespace wia {
 
@@ -19,12 +21,15 @@ Communicator::Communicator(std::shared_ptr<World> world, std::vector<int> member
       members_(std::move(members)),
       rank_(rank),
       name_(std::move(name)),
+      staging_bytes_(world_->config().staging_bytes ? world_->config().staging_bytes
+                                                    : ShmOptions{}.staging_bytes),
       timeout_ms_(world_->config().timeout_ms) {
   deterministic_ = world_->config().deterministic;
   std::map<int, int> numbers;  // node of the world -> node of this communicator
   for (const int member : members_)
     node_.push_back(numbers.emplace(world_->node(member), static_cast<int>(numbers.size())).first->second);
-  if (numbers.size() <= 1) node_.clear();
+  num_nodes_ = std::max(static_cast<int>(numbers.size()), 1);
+  if (num_nodes_ == 1) node_.clear();
 }
 
 Result<std::shared_ptr<Communicator>> Communicator::create(std::shared_ptr<World> world,
@@ -34,25 +39,11 @@ Result<std::shared_ptr<Communicator>> Communicator::create(std::shared_ptr<World
   std::shared_ptr<Communicator> made(new Communicator(std::move(world), std::move(members), rank, name));
   if (timeout_ms) made->timeout_ms_ = *timeout_ms;
   WIA_RETURN_IF_ERROR(made->set_algorithms(made->world_->config().algorithms));
-  ShmOptions options;
-  if (const size_t bytes = made->world_->config().staging_bytes) options.staging_bytes = bytes;
-  auto block = ShmBlock::make(made->size(), options);
-  if (!block) return block.take_status();
   const Deadline deadline = Deadline::after_ms(made->timeout_ms_)
                                 .earlier(Deadline::after_ms(made->world_->config().init_timeout_ms));
-  auto offsets =
-      made->world_->exchange("block/" + name, made->members_, rank, std::to_string(block->offset()),
-                             "for the communicator " + name, deadline);
-  std::vector<std::shared_ptr<PeerHeap>> heaps;
-  for (const int member : made->members_) heaps.push_back(made->world_->heap(member));
-  if (!offsets) {
-    block->abandon(offsets.status(), std::move(heaps));
-    return offsets.take_status();
-  }
-  std::vector<uint64_t> places;
-  for (const std::string& offset : offsets.value())
-    places.push_back(std::strtoull(offset.c_str(), nullptr, 10));
-  made->endpoint_ = std::make_unique<ShmEndpoint>(rank, std::move(block.value()), std::move(heaps), places);
+  auto endpoint = connect(*made->world_, made->members_, rank, name, made->staging_bytes_, deadline);
+  if (!endpoint) return endpoint.take_status();
+  made->endpoint_ = std::move(endpoint.value());
   made->execution_ = std::make_unique<Execution>(*made->endpoint_);
   if (made->world_->config().strict) made->execution_->confirm_all();
   made->transfers_ = std::make_unique<PointToPoint>(*made->endpoint_);
@@ -172,6 +163,13 @@ Status Communicator::status() {
 size_t Communicator::shared_bytes() const {
   std::lock_guard lock(mutex_);
   return endpoint_ ? endpoint_->shared_bytes() * members_.size() : 0;
+}
+
+const char* Communicator::transport() const {
+  const auto shared = std::count_if(members_.begin(), members_.end(),
+                                    [this](int member) { return world_ && world_->heap(member) != nullptr; });
+  if (shared == size()) return "shared memory";
+  return shared > 1 ? "shared memory and tcp" : "tcp";
 }
 
 void Communicator::abort(const std::string& reason) { end(Status(Code::aborted, reason), true); }

@@ -32,7 +32,7 @@
 #include "engine/execution.hpp"
 #include "engine/point_to_point.hpp"
 #include "engine/progress_thread.hpp"
-#include "transport/shm_endpoint.hpp"
+#include "transport/endpoint.hpp"
 
 namespace wia {
 
@@ -94,6 +94,8 @@ class Communicator : public Progressible, public std::enable_shared_from_this<Co
   Status set_algorithm(Collective collective, const std::string& name);  // "auto": choose
   Status status();  // why it is unusable; looks at what the other members have announced
   size_t shared_bytes() const;
+  int num_nodes() const { return num_nodes_; }
+  const char* transport() const;  // "shared memory", "tcp", "shared memory and tcp"
   // The algorithm that a call would use, and why.
   Result<std::pair<const Algorithm*, std::string>> choose(const Call& call) const;
 
@@ -137,6 +139,8 @@ class Communicator : public Progressible, public std::enable_shared_from_this<Co
   Status explain(const Trouble& trouble, const Operation* current) const;
   Status mismatch(int peer, const CallSignature& mine, const CallSignature& theirs) const;
   Status timed_out(const Operation& current) const;
+  std::string waiting_text() const;
+  std::string wait_name(const CallSignature& call) const;
   std::string who_is_missing(const CallSignature& call) const;
   std::string rank_text(int rank) const;
 
@@ -146,10 +150,12 @@ class Communicator : public Progressible, public std::enable_shared_from_this<Co
   const std::vector<int> members_;
   const int rank_;
   const std::string name_;
-  std::vector<int> node_;  // of each member; empty: all on one
+  const size_t staging_bytes_;  // of each rank
+  std::vector<int> node_;       // of each member; empty: all on one
+  int num_nodes_ = 1;
 
   mutable std::mutex mutex_;
-  std::unique_ptr<ShmEndpoint> endpoint_;  // null once destroyed
+  std::unique_ptr<Endpoint> endpoint_;  // null once destroyed
   std::unique_ptr<Execution> execution_;
   std::unique_ptr<PointToPoint> transfers_;
   std::vector<std::unique_ptr<CachedSchedule>> schedules_;
@@ -167,7 +173,7 @@ class Communicator : public Progressible, public std::enable_shared_from_this<Co
   std::vector<std::unique_ptr<Request>> pool_;
   Status failure_;
   int64_t call_started_ns_ = 0;
-  bool lateness_told_ = false;
+  bool lateness_told_ = false, waiting_reported_ = false;
 
   std::atomic<int64_t> timeout_ms_;
   std::atomic<bool> usable_{true};

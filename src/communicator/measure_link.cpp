@@ -204,11 +204,15 @@ Status measure(const Run& run, const LinkLimits& limits, const std::vector<Nic>&
   link->latency = std::move(*latency);
   std::vector<std::optional<uint64_t>> before;
   for (const Nic& nic : nics) before.push_back(sent_bytes(nic));
-  auto bandwidth = measure_bandwidth(run, std::max(limits.largest_bytes, kSmall), budget_ns);
+  uint64_t sent = 0;
+  const Run counted = [&](const Order& order) {
+    sent += order.bytes * order.messages * order.repetitions;
+    return run(order);
+  };
+  auto bandwidth = measure_bandwidth(counted, std::max(limits.largest_bytes, kSmall), budget_ns);
   if (!bandwidth) return bandwidth.take_status();
   link->bandwidth = std::move(*bandwidth);
-  link->nics =
-      carriers(nics, before, link->bandwidth.bytes * static_cast<uint64_t>(link->bandwidth.repetitions));
+  link->nics = carriers(nics, before, sent);
   return {};
 }
 

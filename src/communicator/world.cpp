@@ -2,17 +2,23 @@
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <set>
 
 #include "base/log.hpp"
 #include "base/machine.hpp"
+#include "base/random.hpp"
 #include "engine/progress_thread.hpp"
+#include "topology/nics.hpp"
+#include "transport/network.hpp"
 
 namespace wia {
 namespace {
 
 constexpr int64_t kLookEveryMs = 500;  // at those who are missing
+constexpr int64_t kReportMs = 1'000;   // for the store to take a report
 
 }  // namespace
 
@@ -40,36 +46,151 @@ Result<std::shared_ptr<World>> World::join(std::unique_ptr<Store> store, const s
   return world;
 }
 
+Status World::take_rank() {
+  if (!store_) return {};
+  const std::string who = this_process();
+  auto holder = store_->set_if_absent(fmt::format("{}member/{}", prefix_, rank_), who);
+  if (!holder) return holder.take_status();
+  if (*holder == who) return {};
+  return Status::error(Code::invalid_argument, "rank {} of {} is taken: {} holds it, {} wanted it too", rank_,
+                       size_, *holder, who);
+}
+
 Status World::meet(Deadline deadline) {
   auto heap = ShmHeap::instance(config_.heap_bytes);
   if (!heap) return heap.take_status();
-  std::vector<int> everyone(static_cast<size_t>(size_));
-  for (int r = 0; r < size_; ++r) everyone[r] = r;
-  if (store_) {
-    const std::string who = this_process();
-    auto holder = store_->set_if_absent(fmt::format("{}member/{}", prefix_, rank_), who);
-    if (!holder) return holder.take_status();
-    if (*holder != who)
-      return Status::error(Code::invalid_argument, "rank {} of {} is taken: {} holds it, {} wanted it too",
-                           rank_, size_, *holder, who);
-  }
+  const std::vector<int> everyone = all_ranks();
+  WIA_RETURN_IF_ERROR(take_rank());
   auto addresses = exchange("heap", everyone, rank_, heap.value()->address(), "to start", deadline);
   if (!addresses) return addresses.take_status();
-  for (int r = 0; r < size_; ++r) {
-    auto peer = PeerHeap::open(addresses.value()[r]);
-    if (!peer)
-      return Status::error(Code::unreachable,
-                           "rank {} cannot reach rank {}: {}; ranks must share a host in this version", rank_,
-                           r, peer.status().text());
-    heaps_.push_back(std::move(peer.value()));
-    nodes_.push_back(config_.ranks_per_node > 0 ? r / config_.ranks_per_node : 0);
-  }
+  const std::string reach = open_heaps(addresses.value());
   // Nobody leaves before all have mapped his memory.
-  auto affinities =
-      exchange("ready", everyone, rank_, fmt::format("{}", fmt::join(affinity(), ",")), "to start", deadline);
-  if (!affinities) return affinities.take_status();
-  choose_wait_policy(affinities.value());
+  auto ready = exchange("ready", everyone, rank_, fmt::format("{} {}", reach, fmt::join(affinity(), ",")),
+                        "to start", deadline);
+  if (!ready) return ready.take_status();
+  std::vector<std::string> reaches, affinities;
+  for (const std::string& line : ready.value()) {
+    const size_t space = std::min(line.find(' '), line.size());
+    reaches.push_back(line.substr(0, space));
+    affinities.push_back(line.substr(std::min(space + 1, line.size())));
+  }
+  WIA_RETURN_IF_ERROR(settle_nodes(reaches));
+  if (std::any_of(hosts_.begin(), hosts_.end(), [](int host) { return host != 0; }))
+    WIA_RETURN_IF_ERROR(join_network(deadline));
+  choose_wait_policy(affinities);
   return {};
+}
+
+std::vector<int> World::all_ranks() const {
+  std::vector<int> everyone(static_cast<size_t>(size_));
+  for (int r = 0; r < size_; ++r) everyone[r] = r;
+  return everyone;
+}
+
+// --- Locality: by doing it ----------------------------------------------------------------------
+
+// Maps what can be mapped. Gives a digit for each rank: 1 where it was.
+std::string World::open_heaps(const std::vector<std::string>& addresses) {
+  const int per_node = config_.ranks_per_node;
+  std::string reach(static_cast<size_t>(size_), '0');
+  heaps_.resize(static_cast<size_t>(size_));
+  for (int r = 0; r < size_; ++r) {
+    // By the network alone: nodes are what WIA_RANKS_PER_NODE says, else every rank is one.
+    const bool wanted =
+        config_.transport != "tcp" || (per_node > 0 ? r / per_node == rank_ / per_node : r == rank_);
+    if (!wanted) continue;
+    auto peer = PeerHeap::open(addresses[r]);
+    if (!peer) {
+      log::debug("rank {} does not share memory with rank {}: {}", rank_, r, peer.status().text());
+      continue;
+    }
+    heaps_[r] = std::move(peer.value());
+    reach[r] = '1';
+  }
+  return reach;
+}
+
+// Ranks are on one host if each reaches all the others of it and nobody else does; whoever is in a more
+// intricate position is taken to be alone.
+Status World::settle_nodes(const std::vector<std::string>& reaches) {
+  for (int r = 0; r < size_; ++r) {
+    const std::string& reach = reaches[r];
+    bool whole = reach.size() == reaches.size() && reach[r] == '1';
+    for (int other = 0; whole && other < size_; ++other)
+      if (reach[other] == '1') whole = reaches[other] == reach;
+    hosts_.push_back(whole ? static_cast<int>(reach.find('1')) : r);
+  }
+  for (int r = 0; r < size_; ++r) {
+    if (!shares_host(r, rank_)) {
+      heaps_[r].reset();
+      if (config_.transport == "shm")
+        return Status::error(Code::unreachable,
+                             "rank {} shares no memory with rank {}, and WIA_TRANSPORT is shm", rank_, r);
+    }
+    nodes_.push_back(config_.ranks_per_node > 0 ? r / config_.ranks_per_node : hosts_[r]);
+  }
+  if (!heaps_[rank_]) return Status::error(Code::system, "rank {} cannot map its own memory", rank_);
+  return {};
+}
+
+// --- The network --------------------------------------------------------------------------------
+
+Status World::join_network(Deadline deadline) {
+  auto nics = select_nics(list_nics(), config_.nic);
+  if (!nics) return nics.take_status();
+  auto network = Network::instance();
+  if (!network) return network.take_status();
+  NetworkAddress own{host_name(), static_cast<int>(getpid()), network.value()->port(), {}};
+  for (const Nic& nic : nics.value())
+    for (const NicAddress& address : nic.addresses)
+      if (auto parsed = parse_address(address.text()); parsed && !address.link_local_v6())
+        own.places.push_back({nic.name, *parsed, address.prefix_length});
+  auto key = store_->set_if_absent(prefix_ + "network/key", random_name());
+  if (!key) return key.take_status();
+  network_key_ = {std::stoull(key->substr(0, 16), nullptr, 16), std::stoull(key->substr(16), nullptr, 16)};
+  auto addresses = exchange("network", all_ranks(), rank_, own.text(), "for its network address", deadline);
+  if (!addresses) return addresses.take_status();
+  for (const std::string& text : addresses.value()) {
+    auto address = NetworkAddress::parse(text);
+    if (!address) return address.take_status();
+    addresses_.push_back(std::move(address.value()));
+  }
+  log::info("rank {} is reached at {}", rank_, own.text());
+  return check_families();
+}
+
+// What no attempt could make good: an error at once.
+Status World::check_families() const {
+  for (int r = 0; r < size_; ++r) {
+    if (shares_host(r, rank_) || !paths_to(r).rails.empty()) continue;
+    return Status::error(Code::unreachable,
+                         "rank {} ({}) and rank {} ({}) have no kind of address in common: {}; {}", rank_,
+                         addresses_[rank_].host, r, addresses_[r].host, addresses_[rank_].places_text(),
+                         addresses_[r].places_text());
+  }
+  return {};
+}
+
+// As the lower of the two ranks sees it: both must number the rails alike.
+Paths World::paths_to(int rank) const {
+  if (rank_ < rank) return plan_paths(addresses_[rank_], addresses_[rank]);
+  return reversed(plan_paths(addresses_[rank], addresses_[rank_]), addresses_[rank].port);
+}
+
+std::vector<int> World::rails_to(int rank, const Paths& paths) const {
+  const int lower = std::min(rank_, rank);
+  int local = 0, on_node = 0;
+  for (int r = 0; r < size_; ++r) {
+    if (!shares_host(r, lower)) continue;
+    local += r < lower;
+    ++on_node;
+  }
+  return rails_of(static_cast<int>(paths.rails.size()), local, on_node);
+}
+
+uint64_t World::secret_name(const std::string& name) const {
+  const std::string whole = prefix_ + name;
+  return KeyedHash(network_key_)(whole.data(), whole.size());
 }
 
 void World::choose_wait_policy(const std::vector<std::string>& affinities) {
@@ -90,8 +211,24 @@ void World::choose_wait_policy(const std::vector<std::string>& affinities) {
   }
   log::info("{} ranks on {:.1f} allowed CPUs: {} while waiting", size_, allowed,
             wait_policy_.spins > 0 ? "spin" : "yield");
-  ProgressThread::instance().set_wait(WaitPolicy{wait_policy_.spins / 10, wait_policy_.yield_ns / 10, true},
-                                      &ShmHeap::existing()->header().doorbell);
+  if (has_network()) wait_policy_.before_sleep = [](Doorbell& bell) { Network::existing()->arm(bell); };
+  WaitPolicy background = wait_policy_;
+  background.spins /= 10;
+  background.yield_ns /= 10;
+  ProgressThread::instance().set_wait(background, &ShmHeap::existing()->header().doorbell);
+}
+
+void World::report_waiting(const std::string& call, int index) const {
+  const std::string key = fmt::format("{}waiting/{}/{}", prefix_, call, index);
+  [[maybe_unused]] const Status status = store_->set(key, "", Deadline::after_ms(kReportMs));
+}
+
+std::vector<int> World::not_waiting(const std::string& call, size_t members) const {
+  std::vector<std::string> keys;
+  for (size_t i = 0; i < members; ++i) keys.push_back(fmt::format("{}waiting/{}/{}", prefix_, call, i));
+  std::vector<int> missing;
+  [[maybe_unused]] const auto values = store_->get_all(keys, Deadline::after_ms(0), &missing);
+  return missing;
 }
 
 Result<std::vector<std::string>> World::exchange(const std::string& name, const std::vector<int>& members,
@@ -116,7 +253,7 @@ Result<std::vector<std::string>> World::exchange(const std::string& name, const 
       return Status::error(code, "rank {} waited {:.1f} s {}{}: {}", rank_, waited(), purpose,
                            missing_ranks.empty() ? "" : " for " + missing_ranks, values.status().text());
     for (const int member : missing)
-      if (static_cast<size_t>(member) < heaps_.size() && !heaps_[member]->alive())
+      if (static_cast<size_t>(member) < heaps_.size() && heaps_[member] && !heaps_[member]->alive())
         return Status::error(
             Code::peer_failed,
             "rank {} (pid {}) is lost: its process has ended; rank {} waited for it {:.1f} s {}", member,

@@ -1,14 +1,16 @@
-// A job as one of its processes sees it: who takes part, where to meet, whose memory can be reached.
-// Shared by all communicators of the job. Thread safe.
+// A job as one of its processes sees it: who takes part, where to meet, whose memory can be reached, and by
+// which network the others. Shared by all communicators of the job. Thread safe.
 #pragma once
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "base/config.hpp"
+#include "base/keyed_hash.hpp"
 #include "base/wait.hpp"
 #include "bootstrap/launch.hpp"
 #include "bootstrap/store.hpp"
+#include "transport/network_address.hpp"
 #include "transport/shm_heap.hpp"
 
 namespace wia {
@@ -29,8 +31,25 @@ class World {
   int size() const { return size_; }
   const Config& config() const { return config_; }
   const WaitPolicy& wait_policy() const { return wait_policy_; }
+  // Memory of a rank that this one shares memory with; null for the others.
   const std::shared_ptr<PeerHeap>& heap(int rank) const { return heaps_[rank]; }
+  // For the choice of algorithms; ranks of one number share memory unless WIA_RANKS_PER_NODE says otherwise.
   int node(int rank) const { return nodes_[rank]; }
+
+  // Whether all ranks share memory. If not, there is a network:
+  bool has_network() const { return !addresses_.empty(); }
+  const NetworkAddress& address(int rank) const { return addresses_[rank]; }
+  const HashKey& network_key() const { return network_key_; }
+  // Ways from this rank to that one, and which of the rails the two use.
+  Paths paths_to(int rank) const;
+  std::vector<int> rails_to(int rank, const Paths& paths) const;
+  // Hash of the name, that nobody else can know.
+  uint64_t secret_name(const std::string& name) const;
+
+  // Members that wait for others in vain say so; nothing of this takes longer than a second or two. Gives
+  // those of `members` that have not said so (indices); nothing if the store cannot be asked.
+  void report_waiting(const std::string& call, int index) const;
+  std::vector<int> not_waiting(const std::string& call, size_t members) const;
 
   // All members of a group give a value under the same name and get everybody's, in the order of `members`
   // (ranks of the world). The text of a timeout names the members that are missing; a member that has ended
@@ -42,14 +61,24 @@ class World {
  private:
   World() = default;
   Status meet(Deadline deadline);
+  Status take_rank();
+  std::vector<int> all_ranks() const;
+  std::string open_heaps(const std::vector<std::string>& addresses);
+  Status settle_nodes(const std::vector<std::string>& reaches);
+  Status join_network(Deadline deadline);
+  Status check_families() const;
   void choose_wait_policy(const std::vector<std::string>& affinities);
+  bool shares_host(int a, int b) const { return hosts_[a] == hosts_[b]; }
 
   int rank_ = 0, size_ = 1;
   std::string prefix_;
   Config config_;
   std::unique_ptr<Store> store_;
   std::vector<std::shared_ptr<PeerHeap>> heaps_;
+  std::vector<int> hosts_;  // by rank: the lowest rank that it shares memory with
   std::vector<int> nodes_;
+  std::vector<NetworkAddress> addresses_;
+  HashKey network_key_;
   WaitPolicy wait_policy_;
 };
 

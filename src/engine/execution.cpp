@@ -67,11 +67,10 @@ void Execution::start(const Schedule& schedule, const Binding& binding, const Ca
   for (int l = 0; l < schedule.lanes(); ++l) lanes_[l] = {schedule.lane(l), 0, 0};
 
   const bool large = std::max(binding.input_bytes, binding.output_bytes) >= binding.direct_from;
-  input_direct_ = large && binding.input && endpoint_.can_send_direct(binding.input, binding.input_bytes);
-  output_direct_ = large && binding.output && endpoint_.can_send_direct(binding.output, binding.output_bytes);
   // Results may be written into peers' outputs where chunks lie alike on all ranks.
   output_lands_ = large && binding.output && binding.output_extents.contiguous();
-  endpoint_.enter(call, output_direct_ ? binding.output : nullptr, binding.output_bytes);
+  endpoint_.enter(call, all_peers_.empty() ? schedule.unanswered_peers() : all_peers_,
+                  large ? binding.output : nullptr, binding.output_bytes);
 
   if (const size_t slots = schedule.scratch_chunks()) {
     if (views_.size() < slots * binding.window) views_.resize(slots * binding.window);
@@ -199,10 +198,8 @@ uint32_t Execution::send(const Step& step, uint32_t slice) {
   const size_t bytes = total_elements(step, slice) * element;
   if (bytes == 0 && is_past_end(step, slice)) return group;
   const bool whole = contiguous(step.src, step);
-  const bool direct = step.src.buffer() == Buffer::input
-                          ? input_direct_
-                          : step.src.buffer() == Buffer::output && output_direct_;
-  if (direct && whole && bytes >= binding_->direct_from && !(step.flags & kTake))
+  if (bytes >= binding_->direct_from && whole && step.src.buffer() != Buffer::scratch &&
+      !(step.flags & kTake) && endpoint_.can_send_direct(peers, address(step.src, slice), bytes))
     return endpoint_.post_direct(peers, key(step, slice), address(step.src, slice), bytes) ? group : 0;
   std::byte* place = endpoint_.stage(peers, bytes);
   if (!place) return 0;
@@ -216,8 +213,10 @@ uint32_t Execution::send(const Step& step, uint32_t slice) {
 }
 
 // False: nothing there yet, or an error.
-inline bool Execution::find(const Step& step, uint32_t slice, size_t bytes, Message* message) {
-  if (!endpoint_.find(step.peer, key(step, slice), message)) return false;
+inline bool Execution::find(const Step& step, uint32_t slice, size_t bytes, std::byte* place,
+                            Message* message) {
+  const std::span<std::byte> wanted(place, place ? bytes : 0);
+  if (!endpoint_.find(step.peer, key(step, slice), message, wanted)) return false;
   if (message->signature == signature_ && message->bytes == bytes) [[likely]]
     return true;
   refuse(step, slice, bytes, *message);
@@ -243,10 +242,11 @@ bool Execution::receive(const Step& step, uint32_t slice) {
   if (step.flags & kView) {
     View& view = views_[slot(slice) * schedule_->scratch_chunks() + step.dst.chunk()];
     view.peer = step.peer;
-    return find(step, slice, bytes, &view.message);
+    return find(step, slice, bytes, nullptr, &view.message);
   }
   Message message;
-  if (!find(step, slice, bytes, &message)) return false;
+  std::byte* place = bytes > 0 && contiguous(step.dst, step) ? address(step.dst, slice) : nullptr;
+  if (!find(step, slice, bytes, place, &message)) return false;
   if (bytes > 0) take(step, slice, message.data);
   endpoint_.release(step.peer, message);
   return true;
@@ -269,7 +269,7 @@ uint32_t Execution::receive_and_reduce(const Step& step, uint32_t slice) {
   const size_t bytes = total_elements(step, slice) * (partial ? partial_bytes_ : binding_->raw_bytes);
   if (bytes == 0 && slice > 0) return 1u + step.fused;
   Message message;
-  if (!find(step, slice, bytes, &message)) return 0;
+  if (!find(step, slice, bytes, nullptr, &message)) return 0;
   sources_[0] = {message.data, partial};
   sources_[1] = {address(step.src, slice), step.src.partial()};
   source_views_[0] = source_views_[1] = nullptr;

@@ -61,7 +61,8 @@ class Execution {
   uint32_t receive_and_reduce(const Step& step, uint32_t slice);
   uint32_t reduce(const Step& step, uint32_t slice);
   void copy(const Step& step, uint32_t slice);
-  bool find(const Step& step, uint32_t slice, size_t bytes, Message* message);
+  // `place`: where the message will be copied to; null: it will not.
+  bool find(const Step& step, uint32_t slice, size_t bytes, std::byte* place, Message* message);
   void refuse(const Step& step, uint32_t slice, size_t bytes, const Message& message);
 
   // Reduces `sources_` (of piece 0; advanced piece by piece) into step.dst and to the peers of the sends that
@@ -98,7 +99,7 @@ class Execution {
   uint32_t operation_ = 0, signature_ = 0;
   std::vector<Lane> lanes_;
   uint32_t oldest_slice_ = 0;
-  bool input_direct_ = false, output_direct_ = false, output_lands_ = false;
+  bool output_lands_ = false;
   std::span<const int> to_confirm_;  // peers that must have entered the call before it ends
   size_t confirmed_ = 0;             // so many are known to have
   std::vector<int> all_peers_;       // empty: only the schedule's silent ones are confirmed

@@ -152,16 +152,16 @@ bool PointToPoint::start_sends(int peer) {
                         0,
                         transfer.bytes,
                         0,
-                        small ? -1 : endpoint_.locate(transfer.data, transfer.bytes)};
+                        small ? -1 : endpoint_.locate(peer, transfer.data, transfer.bytes)};
     if (!endpoint_.push(peer, small ? eager : request, &header, sizeof header, transfer.data,
                         small ? transfer.bytes : 0))
       return moved;
     starting.pop_front();
     moved = true;
-    if (small) {
-      finish(transfer);
-    } else {
+    if (!small) {
       transfer.stage = Transfer::Stage::announced;
+    } else {
+      leave(transfer, {});
     }
   }
   return moved;
@@ -171,7 +171,7 @@ bool PointToPoint::start_sends(int peer) {
 bool PointToPoint::step(Transfer& t) {
   using Stage = Transfer::Stage;
   const auto tell = [&](PacketType type) {
-    const int64_t location = type == ready ? endpoint_.locate(t.data, t.bytes) : -1;
+    const int64_t location = type == ready ? endpoint_.locate(t.peer, t.data, t.bytes) : -1;
     const Header header{t.tag, t.peer_id, t.id, 0, t.bytes, 0, location};
     return endpoint_.push(t.peer, type, &header, sizeof header, nullptr, 0);
   };
@@ -193,7 +193,7 @@ bool PointToPoint::step(Transfer& t) {
     case Stage::read:
     case Stage::written:
       if (!tell(t.stage == Stage::read ? done : written)) return false;
-      finish(t, std::move(t.status));
+      leave(t, std::move(t.status));
       return true;
     case Stage::streaming: {
       bool moved = false;
@@ -204,12 +204,27 @@ bool PointToPoint::step(Transfer& t) {
         t.moved += part;
         moved = true;
       }
-      finish(t);
+      leave(t, {});
       return true;
     }
+    case Stage::leaving:
+      if (!endpoint_.flushed(t.peer)) return false;
+      finish(t, std::move(t.status));
+      return true;
     default:
       return false;
   }
+}
+
+// The last packet was pushed: finished once it is on its way.
+void PointToPoint::leave(Transfer& transfer, Status status) {
+  if (endpoint_.flushed(transfer.peer)) {
+    finish(transfer, std::move(status));
+    return;
+  }
+  transfer.status = std::move(status);
+  transfer.stage = Transfer::Stage::leaving;
+  if (std::find(moving_.begin(), moving_.end(), &transfer) == moving_.end()) moving_.push_back(&transfer);
 }
 
 void PointToPoint::finish(Transfer& transfer, Status status) {

@@ -38,7 +38,8 @@ struct Transfer {
     matched,
     reading,
     read,
-    receiving
+    receiving,
+    leaving
   } stage = Stage::queued;
   uint32_t id = 0, peer_id = 0;
   int64_t location = -1;
@@ -87,6 +88,7 @@ class PointToPoint {
   void match(Transfer& receive, const Header& header, const std::byte* eager_data);
   bool step(Transfer& transfer);
   bool start_sends(int peer);
+  void leave(Transfer& transfer, Status status);
   void finish(Transfer& transfer, Status status = {});
   Transfer* find(uint32_t id);
 

@@ -157,7 +157,7 @@ void Builder::flatten() {
   }
 }
 
-// The maxima, and the silent peers.
+// The maxima, and the peers with whom messages go one way only.
 void Builder::summarize() {
   enum : uint8_t { kSentTo = 1, kHeardFrom = 2 };
   std::vector<uint8_t> contact(shape_.ranks, 0);
@@ -177,6 +177,7 @@ void Builder::summarize() {
   }
   for (int peer = 0; peer < shape_.ranks; ++peer) {
     if (contact[peer] == kSentTo) schedule_.silent_peers_.push_back(peer);
+    if (contact[peer] == kHeardFrom) schedule_.unanswered_peers_.push_back(peer);
   }
 }
 

@@ -41,6 +41,9 @@ class Schedule {
   bool needs_scratch_memory() const { return needs_scratch_memory_; }
   // Ranks this rank sends to but never hears from, ascending: a call succeeds only once they have entered it.
   std::span<const int> silent_peers() const { return silent_peers_; }
+  // The other way about: ranks it hears from but never sends to, ascending. They wait to learn that it has
+  // entered.
+  std::span<const int> unanswered_peers() const { return unanswered_peers_; }
 
   // One line a step, for people: "lane 1: recv_reduce output[3] <- rank 2, output[3]  tag 4".
   std::string text() const;
@@ -50,7 +53,7 @@ class Schedule {
   std::vector<Step> steps_;
   std::vector<uint32_t> lane_begin_;
   std::vector<Ref> sources_;
-  std::vector<int> silent_peers_;
+  std::vector<int> silent_peers_, unanswered_peers_;
   uint32_t input_chunks_ = 0, output_chunks_ = 0, scratch_chunks_ = 0;
   uint32_t max_message_chunks_ = 1, max_sources_ = 0, max_fused_ = 1, staged_chunks_ = 0;
   bool has_views_ = false, needs_scratch_memory_ = false;

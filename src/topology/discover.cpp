@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 #include <hwloc.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 
@@ -75,8 +74,7 @@ Accelerators discover_accelerators(const std::string& sysfs) {
 
 Host host_without_devices(const std::string& nic_rule, const DiscoverySources& sources) {
   Host host;
-  char name[256] = {};
-  if (gethostname(name, sizeof name - 1) == 0) host.name = name;
+  host.name = host_name();
   host.id = host_id();
   host.cpus = affinity();
   if (const double quota = quota_cpus(); quota < 1e6) host.cpu_quota = quota;

@@ -78,12 +78,14 @@ class Endpoint {
   int rank() const { return rank_; }
   int size() const { return size_; }
 
-  // --- A collective call begins and ends. `output`: where peers may land results (null: nowhere).
-  virtual void enter(const CallSignature& call, std::byte* output, size_t output_bytes) = 0;
+  // --- A collective call begins and ends. `to_tell`: peers that learn of it by no message of this rank.
+  // `output`: where peers may land results, if they can reach it (null: nowhere).
+  virtual void enter(const CallSignature& call, std::span<const int> to_tell, std::byte* output,
+                     size_t output_bytes) = 0;
   virtual void leave() = 0;
   // Whether `peer` has entered this call; its hash then differs if it made another call.
   enum class Entered { no, same, other };
-  virtual Entered entered(int peer) const = 0;
+  virtual Entered entered(int peer) = 0;
 
   // --- Sending. All calls address a group of peers that get the same data under the same key.
   // The most bytes that stage() can ever give.
@@ -91,8 +93,8 @@ class Endpoint {
   // Room for a message of `bytes`; null: not now. The next call on this endpoint that sends is post().
   virtual std::byte* stage(std::span<const int> peers, size_t bytes) = 0;
   virtual void post(std::span<const int> peers, Key key, size_t bytes) = 0;
-  // Whether peers could read [data, data + bytes) directly.
-  virtual bool can_send_direct(const std::byte* data, size_t bytes) const = 0;
+  // Whether these peers can be given [data, data + bytes) without a copy.
+  virtual bool can_send_direct(std::span<const int> peers, const std::byte* data, size_t bytes) const = 0;
   // False: not now.
   virtual bool post_direct(std::span<const int> peers, Key key, const std::byte* data, size_t bytes) = 0;
   // Peer's output buffer of this call as seen from here; null: not reachable, or nothing was heard from it
@@ -100,13 +102,15 @@ class Endpoint {
   virtual std::byte* landing(int peer) const = 0;
   // Tells that `bytes` were written at `data` (an address inside landing(peer)). False: not now.
   virtual bool post_landed(int peer, Key key, const std::byte* data, size_t bytes) = 0;
-  virtual bool can_post(int peer) const = 0;
-  // All direct messages of this call were read.
+  virtual bool can_post(int peer) = 0;
+  // All that was sent in this call is on its way, and direct messages were read.
   virtual bool drained() = 0;
 
   // --- Receiving
-  // False: nothing there yet; then *message is as it was.
-  virtual bool find(int peer, Key key, Message* message) = 0;
+  // False: nothing there yet; then *message is as it was. `place` (may be empty): where the message's bytes,
+  // just so many, will be copied to; a transport that receives by copying may put them there at once.
+  virtual bool find(int peer, Key key, Message* message, std::span<std::byte> place) = 0;
+  bool find(int peer, Key key, Message* message) { return find(peer, key, message, {}); }
   virtual void release(int peer, const Message& message) = 0;
 
   // --- Point to point
@@ -114,11 +118,13 @@ class Endpoint {
   // Copies header and data; false: not now.
   virtual bool push(int peer, uint8_t type, const void* header, size_t header_bytes, const std::byte* data,
                     size_t bytes) = 0;
+  // All that was pushed to the peer is on its way: this rank need not come back for it.
+  virtual bool flushed(int peer) = 0;
   // The oldest packet of `peer`, in place; false: none. pop() gives it back.
   virtual bool peek(int peer, Packet* packet) = 0;
   virtual void pop(int peer) = 0;
   // A number under which `peer` reaches this memory; negative: it cannot. resolve() is the other side.
-  virtual int64_t locate(const std::byte* data, size_t bytes) const = 0;
+  virtual int64_t locate(int peer, const std::byte* data, size_t bytes) const = 0;
   virtual std::byte* resolve(int peer, int64_t location) const = 0;
 
   // --- Trouble. Looks at the peers' state; called now and then by waits, may make system calls. A peer that
@@ -129,7 +135,8 @@ class Endpoint {
   virtual void announce_failure(Code code, const std::string& text) = 0;
   // "rank 2 has not entered it (its last call was ...)": state of a peer as far as known, for error texts.
   virtual CallSignature last_call(int peer) const = 0;
-  virtual std::string describe_peer(int peer) const = 0;  // "pid 1234"
+  virtual bool knows_calls(int peer) const = 0;           // false: last_call() may be out of date
+  virtual std::string describe_peer(int peer) const = 0;  // "pid 1234", "10.0.0.2 by eth0"
   // Bytes of shared memory of this rank's part.
   virtual size_t shared_bytes() const = 0;
 

@@ -35,14 +35,14 @@ LoopEndpoint::LoopEndpoint(LoopGroup& group, int rank, int ranks)
 
 // --- Calls ------------------------------------------------------------------------------------
 
-void LoopEndpoint::enter(const CallSignature& call, std::byte* output, size_t) {
+void LoopEndpoint::enter(const CallSignature& call, std::span<const int>, std::byte* output, size_t) {
   call_ = call;
   if (heard_.empty()) return;
   output_ = output;
   std::fill(heard_.begin(), heard_.end(), 0);
 }
 
-Endpoint::Entered LoopEndpoint::entered(int peer) const {
+Endpoint::Entered LoopEndpoint::entered(int peer) {
   const CallSignature& other = group_.endpoints_[peer]->call_;
   if (other.sequence < call_.sequence) return Entered::no;
   if (other.sequence > call_.sequence) return Entered::same;  // it has gone on: it had no complaint
@@ -55,12 +55,12 @@ CallSignature LoopEndpoint::last_call(int peer) const { return group_.endpoints_
 
 bool LoopEndpoint::has_room(int peer) const { return on_the_way_[peer] < group_.options_.capacity; }
 
-bool LoopEndpoint::can_post(int peer) const { return sends_allowed_ > 0 && has_room(peer); }
+bool LoopEndpoint::can_post(int peer) { return sends_allowed_ > 0 && has_room(peer); }
 
 std::byte* LoopEndpoint::stage(std::span<const int> peers, size_t bytes) {
   for (const int peer : peers)
     if (!can_post(peer)) return nullptr;
-  if (bytes <= LoopMessage::kInlineBytes) {
+  if (bytes <= StoredMessage::kInlineBytes) {
     if (!staged_message_) staged_message_ = group_.pool_.take();
     return staged_message_->inline_data;
   }
@@ -70,42 +70,44 @@ std::byte* LoopEndpoint::stage(std::span<const int> peers, size_t bytes) {
   return staged_buffer_ ? staged_buffer_->data() : nullptr;
 }
 
-LoopMessage* LoopEndpoint::new_message(int peer, Key key, LoopMessage* message) {
+StoredMessage* LoopEndpoint::new_message(int peer, Key key, StoredMessage* message) {
   if (!message) message = group_.pool_.take();
   message->key = key;
   message->signature = call_.hash;
-  message->way = LoopMessage::staged;
+  message->way = StoredMessage::staged;
   if (sends_allowed_ > 0) --sends_allowed_;
   ++on_the_way_[peer];
   if (!rings_.empty()) message->position = rings_[peer].sent++;
   return message;
 }
 
-void LoopEndpoint::deliver(int peer, LoopMessage* message) {
+void LoopEndpoint::deliver(int peer, StoredMessage* message) {
   group_.endpoints_[peer]->arrivals_.insert(rank(), message);
 }
 
 void LoopEndpoint::post(std::span<const int> peers, Key key, size_t bytes) {
-  LoopMessage* const first =
-      bytes <= LoopMessage::kInlineBytes ? std::exchange(staged_message_, nullptr) : nullptr;
-  LoopBuffer* const buffer = first ? nullptr : std::exchange(staged_buffer_, nullptr);
+  StoredMessage* const first =
+      bytes <= StoredMessage::kInlineBytes ? std::exchange(staged_message_, nullptr) : nullptr;
+  MessageBuffer* const buffer = first ? nullptr : std::exchange(staged_buffer_, nullptr);
   if (buffer) buffer->users = static_cast<uint32_t>(peers.size());
   for (size_t i = 0; i < peers.size(); ++i) {
-    LoopMessage* message = new_message(peers[i], key, i == 0 ? first : nullptr);
+    StoredMessage* message = new_message(peers[i], key, i == 0 ? first : nullptr);
     message->bytes = bytes;
     message->buffer = buffer;
     message->data = buffer ? buffer->data() : message->inline_data;
     if (first && message != first)
-      std::memcpy(message->inline_data, first->inline_data, LoopMessage::kInlineBytes);
+      std::memcpy(message->inline_data, first->inline_data, StoredMessage::kInlineBytes);
     deliver(peers[i], message);
   }
 }
 
-bool LoopEndpoint::can_send_direct(const std::byte*, size_t) const { return group_.options_.direct; }
+bool LoopEndpoint::can_send_direct(std::span<const int>, const std::byte*, size_t) const {
+  return group_.options_.direct;
+}
 
 void LoopEndpoint::post_own_memory(int peer, Key key, const std::byte* data, size_t bytes,
-                                   LoopMessage::Way way) {
-  LoopMessage* message = new_message(peer, key, nullptr);
+                                   StoredMessage::Way way) {
+  StoredMessage* message = new_message(peer, key, nullptr);
   message->bytes = bytes;
   message->data = data;
   message->way = way;
@@ -115,7 +117,7 @@ void LoopEndpoint::post_own_memory(int peer, Key key, const std::byte* data, siz
 bool LoopEndpoint::post_direct(std::span<const int> peers, Key key, const std::byte* data, size_t bytes) {
   for (const int peer : peers)
     if (!can_post(peer)) return false;
-  for (const int peer : peers) post_own_memory(peer, key, data, bytes, LoopMessage::direct);
+  for (const int peer : peers) post_own_memory(peer, key, data, bytes, StoredMessage::direct);
   unread_direct_ += peers.size();
   return true;
 }
@@ -128,15 +130,15 @@ std::byte* LoopEndpoint::landing(int peer) const {
 
 bool LoopEndpoint::post_landed(int peer, Key key, const std::byte* data, size_t bytes) {
   if (!has_room(peer)) return false;
-  post_own_memory(peer, key, data, bytes, LoopMessage::landed);
+  post_own_memory(peer, key, data, bytes, StoredMessage::landed);
   return true;
 }
 
 // --- Receiving --------------------------------------------------------------------------------
 
-bool LoopEndpoint::find(int peer, Key key, Message* message) {
+bool LoopEndpoint::find(int peer, Key key, Message* message, std::span<std::byte>) {
   if (allowed_ == 0) return false;
-  const LoopMessage* arrived = arrivals_.find(peer, key);
+  const StoredMessage* arrived = arrivals_.find(peer, key);
   if (!arrived) {
     // A peer in another call under the same number: let the engine see it.
     if (entered(peer) != Entered::other) return false;
@@ -157,7 +159,7 @@ void LoopEndpoint::Ring::release(uint32_t position) {
 }
 
 void LoopEndpoint::release(int peer, const Message& message) {
-  LoopMessage* const released = group_.pool_.at(message.handle);
+  StoredMessage* const released = group_.pool_.at(message.handle);
   LoopEndpoint& sender = *group_.endpoints_[peer];
   if (sender.rings_.empty()) {
     --sender.on_the_way_[rank()];
@@ -166,7 +168,7 @@ void LoopEndpoint::release(int peer, const Message& message) {
     ring.release(released->position);
     sender.on_the_way_[rank()] = ring.sent - ring.base;
   }
-  if (released->way == LoopMessage::direct) --sender.unread_direct_;
+  if (released->way == StoredMessage::direct) --sender.unread_direct_;
   arrivals_.remove(released);
   group_.pool_.give(released);
 }
@@ -183,9 +185,9 @@ bool LoopEndpoint::push(int peer, uint8_t type, const void* header, size_t heade
   PacketCounts& counts = packets_with(peer);
   const uint32_t taken = group_.endpoints_[peer]->packets_with(rank()).taken;
   if (counts.sent - taken >= group_.options_.capacity) return false;
-  LoopBuffer* const buffer = bytes > 0 ? group_.pool_.take_buffer(bytes) : nullptr;
+  MessageBuffer* const buffer = bytes > 0 ? group_.pool_.take_buffer(bytes) : nullptr;
   if (bytes > 0 && !buffer) return false;
-  LoopMessage* message = group_.pool_.take();
+  StoredMessage* message = group_.pool_.take();
   message->key = packet_key(counts.sent++);
   message->type = type;
   std::memcpy(message->inline_data, header, header_bytes);
@@ -201,13 +203,13 @@ bool LoopEndpoint::push(int peer, uint8_t type, const void* header, size_t heade
   return true;
 }
 
-LoopMessage* LoopEndpoint::oldest_packet(int peer) const {
+StoredMessage* LoopEndpoint::oldest_packet(int peer) const {
   const uint32_t number = packets_.empty() ? 0 : packets_[peer].taken;
   return arrivals_.find(peer, packet_key(number));
 }
 
 bool LoopEndpoint::peek(int peer, Packet* packet) {
-  const LoopMessage* message = oldest_packet(peer);
+  const StoredMessage* message = oldest_packet(peer);
   if (!message) return false;
   packet->type = static_cast<uint8_t>(message->type);
   std::memcpy(packet->header, message->inline_data, Packet::kHeaderBytes);
@@ -217,13 +219,13 @@ bool LoopEndpoint::peek(int peer, Packet* packet) {
 }
 
 void LoopEndpoint::pop(int peer) {
-  LoopMessage* message = oldest_packet(peer);
+  StoredMessage* message = oldest_packet(peer);
   ++packets_with(peer).taken;
   arrivals_.remove(message);
   group_.pool_.give(message);
 }
 
-int64_t LoopEndpoint::locate(const std::byte* data, size_t) const {
+int64_t LoopEndpoint::locate(int, const std::byte* data, size_t) const {
   return group_.options_.direct ? static_cast<int64_t>(reinterpret_cast<intptr_t>(data)) : -1;
 }
 

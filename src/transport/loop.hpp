@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "transport/endpoint.hpp"
-#include "transport/loop_messages.hpp"
+#include "transport/messages.hpp"
 
 namespace wia {
 
@@ -31,30 +31,34 @@ class LoopEndpoint final : public Endpoint {
  public:
   LoopEndpoint(LoopGroup& group, int rank, int ranks);
 
-  void enter(const CallSignature& call, std::byte* output, size_t output_bytes) override;
+  void enter(const CallSignature& call, std::span<const int> to_tell, std::byte* output,
+             size_t output_bytes) override;
   void leave() override {}
-  Entered entered(int peer) const override;
+  Entered entered(int peer) override;
   size_t max_staged() const override { return kMaxBytes; }
   std::byte* stage(std::span<const int> peers, size_t bytes) override;
   void post(std::span<const int> peers, Key key, size_t bytes) override;
-  bool can_send_direct(const std::byte* data, size_t bytes) const override;
+  bool can_send_direct(std::span<const int> peers, const std::byte* data, size_t bytes) const override;
   bool post_direct(std::span<const int> peers, Key key, const std::byte* data, size_t bytes) override;
   std::byte* landing(int peer) const override;
   bool post_landed(int peer, Key key, const std::byte* data, size_t bytes) override;
-  bool can_post(int peer) const override;
+  bool can_post(int peer) override;
   bool drained() override { return unread_direct_ == 0; }
-  bool find(int peer, Key key, Message* message) override;
+  using Endpoint::find;
+  bool find(int peer, Key key, Message* message, std::span<std::byte> place) override;
   void release(int peer, const Message& message) override;
   size_t max_packet_data() const override { return kMaxBytes; }
   bool push(int peer, uint8_t type, const void* header, size_t header_bytes, const std::byte* data,
             size_t bytes) override;
+  bool flushed(int) override { return true; }
   bool peek(int peer, Packet* packet) override;
   void pop(int peer) override;
-  int64_t locate(const std::byte* data, size_t bytes) const override;
+  int64_t locate(int peer, const std::byte* data, size_t bytes) const override;
   std::byte* resolve(int peer, int64_t location) const override;
   std::optional<Trouble> check(bool collective, std::span<const int> partners) override;
   void announce_failure(Code code, const std::string& text) override;
   CallSignature last_call(int peer) const override;
+  bool knows_calls(int) const override { return true; }
   std::string describe_peer(int) const override { return "in this process"; }
   size_t shared_bytes() const override { return 0; }
 
@@ -78,24 +82,24 @@ class LoopEndpoint final : public Endpoint {
     uint32_t sent = 0, taken = 0;
   };
   bool has_room(int peer) const;
-  LoopMessage* new_message(int peer, Key key, LoopMessage* message);
-  void post_own_memory(int peer, Key key, const std::byte* data, size_t bytes, LoopMessage::Way way);
-  void deliver(int peer, LoopMessage* message);
-  LoopMessage* oldest_packet(int peer) const;
+  StoredMessage* new_message(int peer, Key key, StoredMessage* message);
+  void post_own_memory(int peer, Key key, const std::byte* data, size_t bytes, StoredMessage::Way way);
+  void deliver(int peer, StoredMessage* message);
+  StoredMessage* oldest_packet(int peer) const;
   PacketCounts& packets_with(int peer);
 
   LoopGroup& group_;
   CallSignature call_;
   std::byte* output_ = nullptr;
-  LoopArrivals arrivals_;             // arrived, not released
+  ArrivedMessages arrivals_;          // arrived, not released
   std::vector<uint32_t> on_the_way_;  // by peer: messages sent that take up capacity
   std::vector<Ring> rings_;           // by peer; empty unless in_order
   std::vector<uint64_t> heard_;  // bit by peer: a message of this call came from it; empty unless landing
   std::vector<PacketCounts> packets_;
   uint64_t allowed_ = kUnlimited, sends_allowed_ = kUnlimited;
   size_t unread_direct_ = 0;
-  LoopMessage* staged_message_ = nullptr;
-  LoopBuffer* staged_buffer_ = nullptr;
+  StoredMessage* staged_message_ = nullptr;
+  MessageBuffer* staged_buffer_ = nullptr;
   Status failure_;
 };
 
@@ -112,7 +116,7 @@ class LoopGroup {
  private:
   friend class LoopEndpoint;
   const LoopOptions options_;
-  LoopPool pool_;
+  MessagePool pool_;
   std::vector<std::unique_ptr<LoopEndpoint>> endpoints_;
 };
 

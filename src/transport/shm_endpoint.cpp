@@ -110,7 +110,8 @@ ShmEndpoint::~ShmEndpoint() {
 
 // --- Calls ------------------------------------------------------------------------------------
 
-void ShmEndpoint::enter(const CallSignature& call, std::byte* output, size_t output_bytes) {
+void ShmEndpoint::enter(const CallSignature& call, std::span<const int>, std::byte* output,
+                        size_t output_bytes) {
   call_ = call;
   shm::CallSlot& slot = state_.calls[call.sequence % shm::kCallSlots];
   slot.call = call;
@@ -120,7 +121,7 @@ void ShmEndpoint::enter(const CallSignature& call, std::byte* output, size_t out
 
 void ShmEndpoint::leave() { state_.completed.store(call_.sequence, std::memory_order_release); }
 
-Endpoint::Entered ShmEndpoint::entered(int peer) const {
+Endpoint::Entered ShmEndpoint::entered(int peer) {
   const shm::CallSlot& slot = peers_[peer].state->calls[call_.sequence % shm::kCallSlots];
   const uint64_t sequence = slot.sequence.load(std::memory_order_acquire);
   if (sequence < call_.sequence) return Entered::no;
@@ -190,7 +191,7 @@ void ShmEndpoint::remember(Staging& staging, int peer, uint32_t position, bool l
 
 // --- Sending ----------------------------------------------------------------------------------
 
-bool ShmEndpoint::can_post(int peer) const { return !peers_[peer].out.full(); }
+bool ShmEndpoint::can_post(int peer) { return !peers_[peer].out.full(); }
 
 std::byte* ShmEndpoint::stage(std::span<const int> peers, size_t bytes) {
   for (const int p : peers)
@@ -274,7 +275,7 @@ bool ShmEndpoint::drained() {
 
 // --- Receiving --------------------------------------------------------------------------------
 
-bool ShmEndpoint::find(int p, Key key, Message* message) {
+bool ShmEndpoint::find(int p, Key key, Message* message, std::span<std::byte>) {
   Peer& peer = peers_[p];
   Incoming& in = peer.in;
   for (uint32_t i = 0; i < kRingEntries; ++i) {
@@ -358,7 +359,7 @@ void ShmEndpoint::pop(int peer) {
   peers_[peer].bell->ring();
 }
 
-int64_t ShmEndpoint::locate(const std::byte* data, size_t bytes) const {
+int64_t ShmEndpoint::locate(int, const std::byte* data, size_t bytes) const {
   return own_.contains(data, bytes) ? data - own_.base() : -1;
 }
 

@@ -64,33 +64,35 @@ class ShmEndpoint final : public Endpoint {
               const std::vector<uint64_t>& offsets);
   ~ShmEndpoint() override;
 
-  void enter(const CallSignature& call, std::byte* output, size_t output_bytes) override;
+  void enter(const CallSignature& call, std::span<const int> to_tell, std::byte* output,
+             size_t output_bytes) override;
   void leave() override;
-  Entered entered(int peer) const override;
-  size_t staging_bytes() const { return staging_.bytes; }
+  Entered entered(int peer) override;
   size_t max_staged() const override { return staging_.bytes / 4; }
   std::byte* stage(std::span<const int> peers, size_t bytes) override;
   void post(std::span<const int> peers, Key key, size_t bytes) override;
-  bool can_send_direct(const std::byte* data, size_t bytes) const override {
+  bool can_send_direct(std::span<const int>, const std::byte* data, size_t bytes) const override {
     return own_.contains(data, bytes);
   }
   bool post_direct(std::span<const int> peers, Key key, const std::byte* data, size_t bytes) override;
   std::byte* landing(int peer) const override;
   bool post_landed(int peer, Key key, const std::byte* data, size_t bytes) override;
-  bool can_post(int peer) const override;
+  bool can_post(int peer) override;
   bool drained() override;
-  bool find(int peer, Key key, Message* message) override;
+  bool find(int peer, Key key, Message* message, std::span<std::byte> place) override;
   void release(int peer, const Message& message) override;
   size_t max_packet_data() const override { return packet_staging_.bytes / 4; }
   bool push(int peer, uint8_t type, const void* header, size_t header_bytes, const std::byte* data,
             size_t bytes) override;
+  bool flushed(int) override { return true; }
   bool peek(int peer, Packet* packet) override;
   void pop(int peer) override;
-  int64_t locate(const std::byte* data, size_t bytes) const override;
+  int64_t locate(int peer, const std::byte* data, size_t bytes) const override;
   std::byte* resolve(int peer, int64_t location) const override { return peers_[peer].heap + location; }
   std::optional<Trouble> check(bool collective, std::span<const int> partners) override;
   void announce_failure(Code code, const std::string& text) override;
   CallSignature last_call(int peer) const override;
+  bool knows_calls(int) const override { return true; }
   std::string describe_peer(int peer) const override;
   size_t shared_bytes() const override { return layout_.bytes; }
 

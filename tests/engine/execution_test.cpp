@@ -161,7 +161,7 @@ TEST_F(Engine, AFailureIsOverWithTheNextCall) {
   CallSignature call;
   call.sequence = sequence_;
   call.hash = 1;
-  group_->endpoint(0).enter(call, nullptr, 0);
+  group_->endpoint(0).enter(call, {}, nullptr, 0);
   EXPECT_EQ(advance(1), State::failed);
   EXPECT_EQ(advance(1), State::failed);
   ++sequence_;

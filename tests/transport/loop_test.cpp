@@ -10,7 +10,7 @@ class Loop : public testing::Test {
  protected:
   void make(int ranks, const LoopOptions& options = {}) {
     group_ = std::make_unique<LoopGroup>(ranks, options);
-    for (int r = 0; r < ranks; ++r) at(r).enter(call_number(1), nullptr, 0);
+    for (int r = 0; r < ranks; ++r) at(r).enter(call_number(1), {}, nullptr, 0);
   }
   LoopEndpoint& at(int rank) { return group_->endpoint(rank); }
 
@@ -48,8 +48,8 @@ TEST_F(Loop, InOrderOnlyTheOldestMakesRoom) {
 
 TEST_F(Loop, APeerInAnotherCallIsSeenByItsSignature) {
   make(2);
-  at(0).enter(call_number(2, 8), nullptr, 0);
-  at(1).enter(call_number(2, 9), nullptr, 0);
+  at(0).enter(call_number(2, 8), {}, nullptr, 0);
+  at(1).enter(call_number(2, 9), {}, nullptr, 0);
   const Message message = find(at(0), 1, {2, 0, 0});
   EXPECT_NE(message.data, nullptr);
   EXPECT_EQ(message.signature, 9u);
@@ -97,8 +97,8 @@ TEST_F(Loop, AllPairsOf500RanksAtOnce) {
 TEST_F(Loop, WithoutOptionsNothingIsSentWithoutACopy) {
   make(2);
   std::byte memory[4];
-  EXPECT_FALSE(at(0).can_send_direct(memory, 4));
-  EXPECT_LT(at(0).locate(memory, 4), 0);
+  EXPECT_FALSE(at(0).can_send_direct(std::vector{1}, memory, 4));
+  EXPECT_LT(at(0).locate(1, memory, 4), 0);
 }
 
 }  // namespace

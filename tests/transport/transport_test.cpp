@@ -11,7 +11,7 @@ class TransportTest : public testing::TestWithParam<Transport> {
  protected:
   void make(int ranks) {
     group_ = GetParam().make(ranks);
-    for (int r = 0; r < ranks; ++r) at(r).enter(call_number(1), nullptr, 0);
+    for (int r = 0; r < ranks; ++r) at(r).enter(call_number(1), {}, nullptr, 0);
   }
   Endpoint& at(int rank) { return group_->at(rank); }
 
@@ -103,7 +103,7 @@ TEST_P(TransportTest, AFullPeerIsNotNowAndOthersAreFree) {
 TEST_P(TransportTest, DirectMessagesAreReadFromTheSendersMemory) {
   make(3);
   std::byte* data = group_->memory(kLong.size());
-  if (!at(0).can_send_direct(data, kLong.size())) GTEST_SKIP() << "this transport has none";
+  if (!at(0).can_send_direct(std::vector{1}, data, kLong.size())) GTEST_SKIP() << "this transport has none";
   std::memset(data, 'b', kLong.size());
   const int peers[] = {1, 2};
   ASSERT_TRUE(at(0).post_direct(peers, {1, 0, 0}, data, kLong.size()));
@@ -117,8 +117,8 @@ TEST_P(TransportTest, DirectMessagesAreReadFromTheSendersMemory) {
 TEST_P(TransportTest, OutputsAreReachedByWhoHeardFromTheirOwner) {
   make(2);
   std::byte* output = group_->memory(2000);
-  at(0).enter(call_number(2), nullptr, 0);
-  at(1).enter(call_number(2), output, 2000);
+  at(0).enter(call_number(2), {}, nullptr, 0);
+  at(1).enter(call_number(2), {}, output, 2000);
   EXPECT_EQ(at(0).landing(1), nullptr);
   ASSERT_TRUE(send(at(1), {0}, {2, 0, 0}, kLong));
   EXPECT_EQ(receive(at(0), 1, {2, 0, 0}), kLong);
@@ -131,27 +131,27 @@ TEST_P(TransportTest, OutputsAreReachedByWhoHeardFromTheirOwner) {
   EXPECT_EQ(message.data, output + 500);
   EXPECT_EQ(text_of(message), kLong);
   at(1).release(0, message);
-  at(0).enter(call_number(3), nullptr, 0);
+  at(0).enter(call_number(3), {}, nullptr, 0);
   EXPECT_EQ(at(0).landing(1), nullptr);
 }
 
 TEST_P(TransportTest, KnowsWhoHasEntered) {
   make(3);
-  at(0).enter(call_number(2), nullptr, 0);
+  at(0).enter(call_number(2), {}, nullptr, 0);
   EXPECT_EQ(at(0).entered(1), Endpoint::Entered::no);
-  at(1).enter(call_number(2), nullptr, 0);
+  at(1).enter(call_number(2), {}, nullptr, 0);
   EXPECT_EQ(at(0).entered(1), Endpoint::Entered::same);
-  at(1).enter(call_number(3), nullptr, 0);
+  at(1).enter(call_number(3), {}, nullptr, 0);
   EXPECT_EQ(at(0).entered(1), Endpoint::Entered::same);
-  at(2).enter(call_number(2, 8), nullptr, 0);
+  at(2).enter(call_number(2, 8), {}, nullptr, 0);
   EXPECT_EQ(at(0).entered(2), Endpoint::Entered::other);
   EXPECT_EQ(at(0).last_call(1).sequence, 3u);
 }
 
 TEST_P(TransportTest, AMessageOfAnotherCallIsSeenByItsSignature) {
   make(2);
-  at(0).enter(call_number(2, 8), nullptr, 0);
-  at(1).enter(call_number(2, 9), nullptr, 0);
+  at(0).enter(call_number(2, 8), {}, nullptr, 0);
+  at(1).enter(call_number(2, 9), {}, nullptr, 0);
   ASSERT_TRUE(send(at(1), {0}, {2, 3, 4}, "something else"));
   const Message message = find(at(0), 1, {2, 0, 0});
   EXPECT_NE(message.data, nullptr);
@@ -197,8 +197,8 @@ TEST_P(TransportTest, ARankSendsPacketsToItself) {
 TEST_P(TransportTest, MemoryIsLocatedWhereItCanBeSentDirectly) {
   make(2);
   std::byte* memory = group_->memory(64);
-  if (!at(0).can_send_direct(memory, 64)) GTEST_SKIP() << "this transport has none";
-  const int64_t location = at(0).locate(memory, 64);
+  if (!at(0).can_send_direct(std::vector{1}, memory, 64)) GTEST_SKIP() << "this transport has none";
+  const int64_t location = at(0).locate(1, memory, 64);
   ASSERT_GE(location, 0);
   EXPECT_EQ(at(1).resolve(0, location), memory);
 }

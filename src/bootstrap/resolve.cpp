@@ -1,6 +1,5 @@
-#include "bootstrap/address.hpp"
+#include "bootstrap/resolve.hpp"
 
-#include <arpa/inet.h>
 #include <netdb.h>
 #include <string.h>
 
@@ -16,11 +15,6 @@
 
 namespace wia {
 namespace {
-
-std::string without_brackets(const std::string& host) {
-  if (host.size() >= 2 && host.front() == '[' && host.back() == ']') return host.substr(1, host.size() - 2);
-  return host;
-}
 
 // What the resolver says; `error` as getaddrinfo gives it.
 struct Answer {
@@ -80,24 +74,6 @@ bool look_up_within(const std::string& host, int port, Purpose purpose, Deadline
 }
 
 }  // namespace
-
-int Address::port() const {
-  return ntohs(family() == AF_INET6 ? reinterpret_cast<const sockaddr_in6*>(&storage)->sin6_port
-                                    : reinterpret_cast<const sockaddr_in*>(&storage)->sin_port);
-}
-
-std::string Address::text() const {
-  char host[NI_MAXHOST] = "?";
-  getnameinfo(raw(), length, host, sizeof host, nullptr, 0, NI_NUMERICHOST);
-  return host_and_port(host, port());
-}
-
-std::string host_and_port(const std::string& host, int port) {
-  if (host.empty()) return fmt::format("localhost:{}", port);
-  const std::string bare = without_brackets(host);
-  return bare.find(':') == std::string::npos ? fmt::format("{}:{}", bare, port)
-                                             : fmt::format("[{}]:{}", bare, port);
-}
 
 Result<std::vector<Address>> resolve(const std::string& host, int port, Purpose purpose, Deadline deadline) {
   const std::string bare = without_brackets(host);

@@ -1,4 +1,4 @@
-// Messages of the in-process transport on their way: where they lie, and how a receiver finds one.
+// Messages that have arrived and wait for their receiver: where they lie, and how one is found.
 //
 // Memory is needed for messages in flight only, and kept for the next ones. Used by one thread.
 #pragma once
@@ -13,26 +13,26 @@
 namespace wia {
 
 // Data of a message that does not fit beside its key; shared by the messages of a group.
-struct LoopBuffer {
+struct MessageBuffer {
   uint32_t users = 0;
   uint32_t size_class = 0;
-  LoopBuffer* next = nullptr;  // free ones of this size
+  MessageBuffer* next = nullptr;  // free ones of this size
   size_t allocated = 0;
   std::byte* data() { return reinterpret_cast<std::byte*>(this) + kHeader; }
 
   static constexpr size_t kHeader = 64;  // data is aligned to a cache line
 };
 
-struct alignas(64) LoopMessage {
+struct alignas(64) StoredMessage {
   enum Way : uint32_t { staged, direct, landed };
   static constexpr size_t kInlineBytes = 40;
 
   Key key;
-  LoopMessage* next;   // of its list, or the next free one
-  LoopMessage** back;  // what points here
+  StoredMessage* next;   // of its list, or the next free one
+  StoredMessage** back;  // what points here
   const std::byte* data;
   size_t bytes;
-  LoopBuffer* buffer;  // null: the data is here, or a rank's own
+  MessageBuffer* buffer;  // null: the data is here, or a rank's own
   uint32_t signature;
   uint32_t index;     // in the pool
   uint32_t position;  // count of the pair's messages before this one
@@ -42,33 +42,33 @@ struct alignas(64) LoopMessage {
 };
 
 // Memory for messages, of all receivers.
-class LoopPool {
+class MessagePool {
  public:
-  LoopPool() = default;
-  LoopPool(const LoopPool&) = delete;
-  LoopPool& operator=(const LoopPool&) = delete;
-  ~LoopPool();
+  MessagePool() = default;
+  MessagePool(const MessagePool&) = delete;
+  MessagePool& operator=(const MessagePool&) = delete;
+  ~MessagePool();
 
-  LoopMessage* take() {
+  StoredMessage* take() {
     if (!free_) grow();
-    LoopMessage* message = free_;
+    StoredMessage* message = free_;
     free_ = message->next;
     message->buffer = nullptr;
     ++in_use_;
     return message;
   }
-  void give(LoopMessage* message) {
+  void give(StoredMessage* message) {
     if (message->buffer && --message->buffer->users == 0) give(message->buffer);
     message->next = free_;
     free_ = message;
     --in_use_;
   }
-  LoopMessage* at(uint32_t index) const { return &blocks_[index / kBlock][index % kBlock]; }
+  StoredMessage* at(uint32_t index) const { return &blocks_[index / kBlock][index % kBlock]; }
   size_t in_use() const { return in_use_; }
 
   // Null: no memory.
-  LoopBuffer* take_buffer(size_t bytes);
-  void give(LoopBuffer* buffer) {
+  MessageBuffer* take_buffer(size_t bytes);
+  void give(MessageBuffer* buffer) {
     buffer->next = free_buffers_[buffer->size_class];
     free_buffers_[buffer->size_class] = buffer;
   }
@@ -77,31 +77,31 @@ class LoopPool {
   static constexpr uint32_t kBlock = 64;
   void grow();
 
-  LoopMessage* free_ = nullptr;
+  StoredMessage* free_ = nullptr;
   size_t in_use_ = 0;
-  std::vector<std::unique_ptr<LoopMessage[]>> blocks_;
-  std::array<LoopBuffer*, 64> free_buffers_{};  // by the logarithm of their size
-  std::vector<LoopBuffer*> buffers_;
+  std::vector<std::unique_ptr<StoredMessage[]>> blocks_;
+  std::array<MessageBuffer*, 64> free_buffers_{};  // by the logarithm of their size
+  std::vector<MessageBuffer*> buffers_;
 };
 
 // What has arrived at one receiver, by source. A pair has few messages on their way, so a list finds one.
-class LoopArrivals {
+class ArrivedMessages {
  public:
-  explicit LoopArrivals(int ranks) : lists_(static_cast<size_t>(ranks)) {}
-  void insert(int source, LoopMessage* message) {
+  explicit ArrivedMessages(int ranks) : lists_(static_cast<size_t>(ranks)) {}
+  void insert(int source, StoredMessage* message) {
     ++count_;
-    LoopMessage** head = &lists_[source];
+    StoredMessage** head = &lists_[source];
     message->next = *head;
     message->back = head;
     if (*head) (*head)->back = &message->next;
     *head = message;
   }
-  LoopMessage* find(int source, Key key) const {
-    LoopMessage* message = lists_[source];
+  StoredMessage* find(int source, Key key) const {
+    StoredMessage* message = lists_[source];
     while (message && message->key != key) message = message->next;
     return message;
   }
-  void remove(LoopMessage* message) {
+  void remove(StoredMessage* message) {
     --count_;
     *message->back = message->next;
     if (message->next) message->next->back = message->back;
@@ -109,7 +109,7 @@ class LoopArrivals {
   size_t size() const { return count_; }
 
  private:
-  std::vector<LoopMessage*> lists_;
+  std::vector<StoredMessage*> lists_;
   size_t count_ = 0;
 };
 

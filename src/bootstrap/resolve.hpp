@@ -3,30 +3,14 @@
 // Thread safe. The system's resolver takes no time limit and may wait for name servers that do not answer; it
 // runs in a thread of its own, which is left behind when the deadline passes.
 #pragma once
-#include <netinet/in.h>
-#include <sys/socket.h>
-
 #include <string>
 #include <vector>
 
+#include "base/address.hpp"
 #include "base/deadline.hpp"
 #include "base/status.hpp"
 
 namespace wia {
-
-struct Address {
-  sockaddr_storage storage = {};
-  socklen_t length = 0;
-
-  const sockaddr* raw() const { return reinterpret_cast<const sockaddr*>(&storage); }
-  sockaddr* raw() { return reinterpret_cast<sockaddr*>(&storage); }
-  int family() const { return storage.ss_family; }
-  std::string text() const;  // "127.0.0.1:80", "[::1]:80"
-  int port() const;
-};
-
-// "host:port"; brackets around an IPv6 address; "localhost" for an empty host.
-std::string host_and_port(const std::string& host, int port);
 
 enum class Purpose { connect, listen };
 
