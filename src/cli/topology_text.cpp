@@ -14,6 +14,7 @@ namespace wia::cli {
 namespace {
 
 constexpr int kLargestMatrix = 16;
+constexpr size_t kMostLines = 8;  // about links that are far below what is reported
 
 // --- Tree ---------------------------------------------------------------------------------------------
 

@@ -56,9 +56,14 @@ class Space {
   uint64_t bytes_ = 0;
 };
 
-class Wire {
+class PairWire {
  public:
-  Wire(Communicator& communicator, int peer) : communicator_(communicator), peer_(peer) {}
+  PairWire(Communicator& communicator, int peer) : communicator_(communicator), peer_(peer) {}
+  // Both are there, and the way between them is open.
+  Status meet() {
+    uint64_t own = 0, other = 0;
+    return communicator_.exchange(&own, sizeof own, peer_, &other, sizeof other, peer_, kTag);
+  }
   Status send(const void* data, size_t bytes) {
     return communicator_.transfer(true, const_cast<void*>(data), bytes, peer_, kTag, nullptr);
   }
@@ -77,7 +82,7 @@ using Run = std::function<Result<Times>(const Order&)>;
 
 // --- To another rank ----------------------------------------------------------------------------------
 
-Status ask(Wire& wire, const Order& order, void* data) {
+Status ask(PairWire& wire, const Order& order, void* data) {
   uint64_t confirmed = 0;
   if (order.kind == Order::echo) {
     WIA_RETURN_IF_ERROR(wire.send(data, order.bytes));
@@ -87,7 +92,7 @@ Status ask(Wire& wire, const Order& order, void* data) {
   return wire.receive(&confirmed, sizeof confirmed);
 }
 
-Status obey(Wire& wire, const Order& order, void* data) {
+Status obey(PairWire& wire, const Order& order, void* data) {
   if (order.kind == Order::echo) {
     WIA_RETURN_IF_ERROR(wire.receive(data, order.bytes));
     return wire.send(data, order.bytes);
@@ -96,7 +101,7 @@ Status obey(Wire& wire, const Order& order, void* data) {
   return wire.send(&order.messages, sizeof order.messages);
 }
 
-Result<Times> run_with_peer(Wire& wire, Space& space, const Order& order) {
+Result<Times> run_with_peer(PairWire& wire, Space& space, const Order& order) {
   Times times;
   if (!space.resize(order.bytes)) return times;
   WIA_RETURN_IF_ERROR(wire.send(&order, sizeof order));
@@ -228,7 +233,8 @@ Result<Link> measure_link(Communicator& communicator, int target, const std::vec
         measure([&](const Order& order) { return run_alone(space, copy, order); }, limits, {}, &link));
     return link;
   }
-  Wire wire(communicator, target);
+  PairWire wire(communicator, target);
+  WIA_RETURN_IF_ERROR(wire.meet());
   WIA_RETURN_IF_ERROR(
       measure([&](const Order& order) { return run_with_peer(wire, space, order); }, limits, nics, &link));
   const Order end = {Order::end, 0, 0, 0};
@@ -237,7 +243,8 @@ Result<Link> measure_link(Communicator& communicator, int target, const std::vec
 }
 
 Status answer_link(Communicator& communicator, int source) {
-  Wire wire(communicator, source);
+  PairWire wire(communicator, source);
+  WIA_RETURN_IF_ERROR(wire.meet());
   Space space;
   for (;;) {
     Order order{};

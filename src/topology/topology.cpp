@@ -22,12 +22,12 @@ LinkType type_between(const LinkEnd& a, const LinkEnd& b) {
   return a.numa_node && b.numa_node && a.numa_node != b.numa_node ? LinkType::numa : LinkType::shm;
 }
 
-// The speeds of the NICs that a host uses, together.
-std::optional<Figure> rated_speed(const Host& host) {
+// The speeds of these NICs of a host, together.
+std::optional<Figure> rated_speed(const Host& host, const std::vector<std::string>& names) {
   double sum = 0;
   std::string source;
   for (const Nic& nic : host.nics) {
-    if (std::find(host.used_nics.begin(), host.used_nics.end(), nic.name) == host.used_nics.end()) continue;
+    if (std::find(names.begin(), names.end(), nic.name) == names.end()) continue;
     if (!nic.speed_mbps) return std::nullopt;
     sum += nic.gigabytes_per_second();
     source += fmt::format("{}{}", source.empty() ? "" : " + ", nic.speed_source());
@@ -36,7 +36,7 @@ std::optional<Figure> rated_speed(const Host& host) {
 }
 
 std::optional<Figure> rated_network(const Host& source, const Host& target) {
-  auto one = rated_speed(source), other = rated_speed(target);
+  auto one = rated_speed(source, source.used_nics), other = rated_speed(target, target.used_nics);
   if (!one || !other) return std::nullopt;
   return *one->value <= *other->value ? one : other;
 }
@@ -125,6 +125,10 @@ Topology merge(const std::vector<TopologyPart>& parts) {
       link.bandwidth = known.bandwidth;
       link.latency = known.latency;
       link.nics = known.nics;
+      // A link that uses some of the NICs is held to these.
+      if (link.type == LinkType::network && !link.nics.empty())
+        if (const auto carriers = rated_speed(part.host, link.nics); carriers && link.rated)
+          link.rated = *carriers->value < *link.rated->value ? carriers : link.rated;
     }
   return topology;
 }

@@ -58,6 +58,19 @@ TEST(Topology, NetworkIsRatedByTheSlowerSide) {
   EXPECT_EQ(topology.link(0, 1).bandwidth.value, std::nullopt);
 }
 
+TEST(Topology, ALinkIsHeldToTheNicsThatCarriedIt) {
+  std::vector<TopologyPart> parts = {example_part(0), example_part(4)};
+  for (TopologyPart& part : parts) {
+    part.host.nics.push_back(example_nic("eth1", 10'000));
+    part.host.used_nics.emplace_back("eth1");
+  }
+  parts[0].links = {measured_link(0, 1, 1.2, 20)};
+  EXPECT_EQ(far_below_rated(merge(parts)).size(), 1u);  // of both
+  parts[0].links[0].nics = {"eth1"};
+  EXPECT_TRUE(far_below_rated(merge(parts)).empty());
+  EXPECT_EQ(merge(parts).link(0, 1).rated, Figure::reported(1.25, "/sys/class/net/eth1/speed"));
+}
+
 TEST(Topology, MeasuredFarBelowRatedIsPointedOut) {
   const Topology topology = example_topology(
       5, {measured_link(0, 4, 0.5, 20), measured_link(4, 0, 1.1, 20), measured_link(0, 1, 0.1, 1)});
