@@ -3,8 +3,8 @@
 #include <cstdio>
 #include <string>
 
+#include "base/json.hpp"
 #include "cli/bench_measure.hpp"
-#include "cli/json.hpp"
 
 namespace wia::cli::bench {
 
