@@ -1,5 +1,6 @@
-// What libwia adds to a TCP socket: two ranks send a message there and back, in turn over a bare socket, spinning, and
-// by wia_send and wia_recv; the same with a large message one way. Medians over batches, both sides in one run.
+// What libwia adds to a TCP socket: two ranks send a message there and back, in turn over a bare socket,
+// spinning, and by wia_send and wia_recv; the same with a large message one way. Medians over batches, both
+// sides in one run.
 //
 //   network_pingpong ADDRESS      an IPv4 address of rank 0's host, for the bare socket
 //
@@ -57,7 +58,8 @@ struct BareSocket final : Way {
     socklen_t length = sizeof address;
     auto* raw = reinterpret_cast<sockaddr*>(&address);
     fd = socket(AF_INET, SOCK_STREAM, 0);
-    if (rank == 0 && (bind(fd, raw, length) != 0 || listen(fd, 1) != 0 || getsockname(fd, raw, &length) != 0)) fail(host);
+    if (rank == 0 && (bind(fd, raw, length) != 0 || listen(fd, 1) != 0 || getsockname(fd, raw, &length) != 0))
+      fail(host);
     must(wia_broadcast_buffer(&address.sin_port, 1, WIA_UINT16, 0, world, nullptr));
     if (rank == 1 && connect(fd, raw, length) != 0) fail(host);
     if (rank == 0) {
@@ -107,7 +109,8 @@ double small_messages(Way& way, std::vector<char>& data) {
 
 double large_messages(Way& way, std::vector<char>& data) {
   const double start = now();
-  for (int i = 0; i < kLargeCalls; ++i) rank == 0 ? way.send(data.data(), kLarge) : way.receive(data.data(), kLarge);
+  for (int i = 0; i < kLargeCalls; ++i)
+    rank == 0 ? way.send(data.data(), kLarge) : way.receive(data.data(), kLarge);
   rank == 0 ? way.receive(data.data(), kSmall) : way.send(data.data(), kSmall);
   return (now() - start) / kLargeCalls;
 }
@@ -141,10 +144,14 @@ int main(int argc, char** argv) {
     }
   if (rank == 0) {
     const Spread s0 = spread(small[0]), s1 = spread(small[1]), l0 = spread(large[0]), l1 = spread(large[1]);
-    std::printf("8 bytes one way, us, median (10%%, 90%%):  socket %.2f (%.2f, %.2f)  libwia %.2f (%.2f, %.2f)  ratio %.3f\n",
-                s0.median, s0.low, s0.high, s1.median, s1.low, s1.high, s1.median / s0.median);
-    std::printf("4 MiB one way, GB/s, median (10%%, 90%%):  socket %.2f (%.2f, %.2f)  libwia %.2f (%.2f, %.2f)  ratio %.3f\n",
-                l0.median, l0.low, l0.high, l1.median, l1.low, l1.high, l1.median / l0.median);
+    std::printf(
+        "8 bytes one way, us, median (10%%, 90%%):  socket %.2f (%.2f, %.2f)  libwia %.2f (%.2f, %.2f)  "
+        "ratio %.3f\n",
+        s0.median, s0.low, s0.high, s1.median, s1.low, s1.high, s1.median / s0.median);
+    std::printf(
+        "4 MiB one way, GB/s, median (10%%, 90%%):  socket %.2f (%.2f, %.2f)  libwia %.2f (%.2f, %.2f)  "
+        "ratio %.3f\n",
+        l0.median, l0.low, l0.high, l1.median, l1.low, l1.high, l1.median / l0.median);
   }
   must(wia_finalize());
 }

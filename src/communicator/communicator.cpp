@@ -13,6 +13,11 @@
 #include "transport/shm_endpoint.hpp"
 
 namespace wia {
+namespace {
+
+constexpr size_t kLongestSlice = size_t{64} << 10;
+
+}  // namespace
 
 Communicator::Communicator(std::shared_ptr<World> world, std::vector<int> members, int rank, std::string name)
     : world_(std::move(world)),
@@ -23,6 +28,7 @@ Communicator::Communicator(std::shared_ptr<World> world, std::vector<int> member
       name_(std::move(name)),
       staging_bytes_(world_->config().staging_bytes ? world_->config().staging_bytes
                                                     : ShmOptions{}.staging_bytes),
+      slice_bytes_(world_->config().slice_bytes ? world_->config().slice_bytes : kLongestSlice),
       timeout_ms_(world_->config().timeout_ms) {
   deterministic_ = world_->config().deterministic;
   std::map<int, int> numbers;  // node of the world -> node of this communicator

@@ -151,6 +151,7 @@ class Communicator : public Progressible, public std::enable_shared_from_this<Co
   const int rank_;
   const std::string name_;
   const size_t staging_bytes_;  // of each rank
+  const size_t slice_bytes_;    // at most
   std::vector<int> node_;       // of each member; empty: all on one
   int num_nodes_ = 1;
 
