@@ -328,8 +328,9 @@ Status Communicator::look_for_trouble() {
   if (current && limit > 0 && now - call_started_ns_ > limit * 1'000'000) return timed_out(*current);
   for (const Request* request : moving_)
     if (request->deadline.passed(now))
-      return Status::error(Code::timeout, "rank {} of {}: no end after {:.1f} s: {}", rank_, name_,
-                           static_cast<double>(limit) * 1e-3, transfers_->describe());
+      return Status::error(Code::timeout, "rank {} of {}: no end after {:.1f} s: {}; waiting for {}", rank_,
+                           name_, static_cast<double>(limit) * 1e-3, transfers_->describe(),
+                           rank_text(request->transfer.peer));
   if (current && !lateness_told_ && now - call_started_ns_ > late_notice_ms_ * 1'000'000) {
     lateness_told_ = true;
     log::warning("rank {} of {} has waited {:.0f} s in {}: {}", rank_, name_,
@@ -343,6 +344,10 @@ Status Communicator::explain(const Trouble& trouble, const Operation* current) c
   const std::string where = current ? describe(current->signature) : transfers_->describe();
   switch (trouble.kind) {
     case Trouble::failed:
+      // Whoever timed out first may not know for whom the others wait.
+      if (trouble.code == Code::timeout && current)
+        return Status::error(trouble.code, "{}; rank {} was in {}: {}", trouble.text, rank_, where,
+                             who_is_missing(current->signature));
       return Status(trouble.code, trouble.text);
     case Trouble::mismatch:
       return mismatch(trouble.peer, current->signature, trouble.signature);
