@@ -18,6 +18,12 @@ std::string Address::text() const {
   return host_and_port(text.starts_with(mapped) ? text.substr(mapped.size()) : text, port());
 }
 
+bool Address::is_loopback() const {
+  if (family() == AF_INET6)
+    return IN6_IS_ADDR_LOOPBACK(&reinterpret_cast<const sockaddr_in6*>(&storage)->sin6_addr);
+  return ntohl(reinterpret_cast<const sockaddr_in*>(&storage)->sin_addr.s_addr) >> 24 == 127;
+}
+
 std::optional<Address> parse_address(const std::string& host) {
   Address address;
   auto& in4 = *reinterpret_cast<sockaddr_in*>(&address.storage);

@@ -15,8 +15,9 @@ struct Address {
   const sockaddr* raw() const { return reinterpret_cast<const sockaddr*>(&storage); }
   sockaddr* raw() { return reinterpret_cast<sockaddr*>(&storage); }
   int family() const { return storage.ss_family; }
-  std::string text() const;  // "127.0.0.1:80", "[::1]:80"
+  std::string text() const;  // "127.0.0.1:80", "[::1]:80"; IPv4 also where it came by a socket of IPv6
   int port() const;
+  bool is_loopback() const;
 };
 
 // Of an IPv4 or IPv6 literal, without port.

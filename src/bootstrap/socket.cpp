@@ -1,6 +1,7 @@
 #include "bootstrap/socket.hpp"
 
 #include <errno.h>
+#include <ifaddrs.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <string.h>
@@ -26,6 +27,29 @@ std::string why_not_connected(int error) {
     default:
       return strerror(error);
   }
+}
+
+// "; this host has no IPv4 address", if that is so.
+std::string family_remark(const Address& address) {
+  ifaddrs* entries = nullptr;
+  if (getifaddrs(&entries) != 0) return {};
+  bool has_own = false, has_other = false;
+  for (const ifaddrs* entry = entries; entry; entry = entry->ifa_next) {
+    if (!entry->ifa_addr || (entry->ifa_addr->sa_family != AF_INET && entry->ifa_addr->sa_family != AF_INET6))
+      continue;
+    Address own;
+    own.length = entry->ifa_addr->sa_family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
+    memcpy(&own.storage, entry->ifa_addr, own.length);
+    const auto& in6 = reinterpret_cast<const sockaddr_in6*>(&own.storage)->sin6_addr;
+    if (own.is_loopback() || (own.family() == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&in6))) continue;
+    (own.family() == address.family() ? has_own : has_other) = true;
+  }
+  freeifaddrs(entries);
+  if (has_own) return {};
+  const auto name = [](bool six) { return six ? "IPv6" : "IPv4"; };
+  const bool six = address.family() == AF_INET6;
+  return has_other ? fmt::format("; it is an {} address, and this host has only {}", name(six), name(!six))
+                   : fmt::format("; this host has no {} address but loopback", name(six));
 }
 
 std::string why_not_listening(int error) {
@@ -98,7 +122,9 @@ Result<FileDescriptor> connect_at(const Address& address, Deadline deadline) {
   }
   if (error == 0 && is_connected_to_itself(made.get())) error = ECONNREFUSED;
   if (error == ETIMEDOUT) return Status(Code::timeout, why_not_connected(error));
-  if (error != 0) return Status(Code::unreachable, why_not_connected(error));
+  if (error != 0)
+    return Status(Code::unreachable,
+                  why_not_connected(error) + (error == ENETUNREACH ? family_remark(address) : ""));
   switch_on(made.get(), IPPROTO_TCP, TCP_NODELAY);
   switch_on(made.get(), SOL_SOCKET, SO_KEEPALIVE);
   return made;
@@ -134,8 +160,11 @@ Result<FileDescriptor> connect_to(const std::string& host, int port, Deadline de
     if (made.ok()) return made;
     if (made.status().code() == Code::unreachable) code = Code::unreachable;
     const bool obvious = address.text() == host_and_port(host, port);
-    reasons += fmt::format("{}{}{}", reasons.empty() ? "" : ", ", made.status().text(),
-                           obvious ? "" : " by " + address.text());
+    reasons += fmt::format(
+        "{}{}{}{}", reasons.empty() ? "" : ", ", made.status().text(), obvious ? "" : " by " + address.text(),
+        !obvious && address.is_loopback() ? ", which is this host itself: WIA_MASTER_ADDR has to "
+                                            "lead to rank 0 from every host"
+                                          : "");
   }
   return Status(code, reasons);
 }

@@ -31,6 +31,9 @@ struct JobIdentity {
   std::string member = {};
 };
 
+// The server sets this key when the client that held the rank has gone, and erases it when one comes.
+std::string left_key(int rank);
+
 class StoreServer {
  public:
   // Binds `host` (empty: all addresses) and `port` (0: any free one). Errors name address, port and reason;
@@ -57,11 +60,8 @@ class Store {
                                                 const JobIdentity& identity, Deadline deadline);
   virtual ~Store() = default;
 
-  // The deadline (half a minute where none is given) is for the store's answer.
-  virtual Status set(std::string_view key, std::string_view value, Deadline deadline) = 0;
-  Status set(std::string_view key, std::string_view value) {
-    return set(key, value, Deadline::after_ms(30'000));
-  }
+  // Calls that do not wait for others have half a minute for the answer, or until the deadline.
+  virtual Status set(std::string_view key, std::string_view value, Deadline deadline = Deadline::never()) = 0;
   // Sets the key if it has no value yet; gives the value that stands.
   virtual Result<std::string> set_if_absent(std::string_view key, std::string_view value) = 0;
   // Waits until the key has a value. Timeout: the error names the key.

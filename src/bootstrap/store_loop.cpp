@@ -179,6 +179,7 @@ bool StoreLoop::take_hello(uint64_t id, Client& client) {
     client.state = Client::State::member;
     client.hello = *hello;
     gate_.enter(*hello);
+    note_left(hello->rank, false);
     strangers_.erase(id);
   }
   return client.connection.send();
@@ -216,10 +217,22 @@ void StoreLoop::drop_dead_holder(int rank) {
 void StoreLoop::drop(uint64_t id) {
   const auto found = clients_.find(id);
   if (found == clients_.end()) return;
-  if (found->second.state == Client::State::member) gate_.leave(found->second.hello);
+  if (found->second.state == Client::State::member) {
+    const int rank = found->second.hello.rank;
+    gate_.leave(found->second.hello);
+    if (gate_.holder(rank) == 0) note_left(rank, true);
+  }
   table_.forget(id);
   strangers_.erase(id);
   clients_.erase(found);  // closes the socket, which ends its events
+}
+
+void StoreLoop::note_left(int rank, bool left) {
+  if (rank < 0) return;
+  store_protocol::Request request;
+  request.operation = left ? store_protocol::Operation::set : store_protocol::Operation::erase;
+  request.keys = {left_key(rank)};
+  table_.handle(std::move(request), 0, now_ns());
 }
 
 void StoreLoop::drop_overdue_strangers() {

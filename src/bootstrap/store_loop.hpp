@@ -53,6 +53,7 @@ class StoreLoop {
   bool take_request(uint64_t id, Client& client, bool* taken);
   void drop_dead_holder(int rank);
   void drop(uint64_t id);
+  void note_left(int rank, bool left);
   void drop_overdue_strangers();
   void deliver_ready();
   void watch(int socket, uint64_t about, uint32_t events, int operation);

@@ -1,3 +1,4 @@
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include "bootstrap/store.hpp"
@@ -25,6 +26,8 @@ class Handle final : public StoreServer {
 };
 
 }  // namespace
+
+std::string left_key(int rank) { return fmt::format("left/{}", rank); }
 
 Result<std::unique_ptr<StoreServer>> StoreServer::start(const std::string& host, int port,
                                                         JobIdentity identity) {

@@ -328,8 +328,9 @@ Status Communicator::look_for_trouble() {
   if (current && limit > 0 && now - call_started_ns_ > limit * 1'000'000) return timed_out(*current);
   for (const Request* request : moving_)
     if (request->deadline.passed(now))
-      return Status::error(Code::timeout, "rank {} of {}: no end after {:.1f} s: {}", rank_, name_,
-                           static_cast<double>(limit) * 1e-3, transfers_->describe());
+      return Status::error(Code::timeout, "rank {} of {}: no end after {:.1f} s: {}; waiting for {}", rank_,
+                           name_, static_cast<double>(limit) * 1e-3, transfers_->describe(),
+                           rank_text(request->transfer.peer));
   // Over a network a rank hears of its partners' calls only. Who waits long tells all, so that each can name
   // who does not.
   const int64_t report_ms = std::min(late_notice_ms_, limit > 0 ? limit : late_notice_ms_) / 2;
@@ -351,6 +352,10 @@ Status Communicator::explain(const Trouble& trouble, const Operation* current) c
   const std::string where = current ? describe(current->signature) : transfers_->describe();
   switch (trouble.kind) {
     case Trouble::failed:
+      // Whoever timed out first may not know for whom the others wait.
+      if (trouble.code == Code::timeout && current)
+        return Status::error(trouble.code, "{}; rank {} was in {}: {}", trouble.text, rank_, where,
+                             who_is_missing(current->signature));
       return Status(trouble.code, trouble.text);
     case Trouble::mismatch:
       return mismatch(trouble.peer, current->signature, trouble.signature);

@@ -19,6 +19,7 @@ namespace {
 
 constexpr int64_t kLookEveryMs = 500;  // at those who are missing
 constexpr int64_t kReportMs = 1'000;   // for the store to take a report
+constexpr int64_t kPartingMs = 2'000;  // for the others to learn what they need from a store that is to end
 
 }  // namespace
 
@@ -31,7 +32,9 @@ Result<std::shared_ptr<World>> World::join(const Launch& launch, const std::stri
     if (!joined) return joined.take_status();
     store = std::move(joined.value());
   }
-  return join(std::move(store), prefix, launch.rank, launch.size, config, deadline);
+  auto world = join(std::move(store), prefix, launch.rank, launch.size, config, deadline);
+  if (!world && *server) (*server)->wait_until_left(launch.rank, Deadline::after_ms(kPartingMs));
+  return world;
 }
 
 Result<std::shared_ptr<World>> World::join(std::unique_ptr<Store> store, const std::string& prefix, int rank,
@@ -63,6 +66,7 @@ Status World::meet(Deadline deadline) {
   WIA_RETURN_IF_ERROR(take_rank());
   auto addresses = exchange("heap", everyone, rank_, heap.value()->address(), "to start", deadline);
   if (!addresses) return addresses.take_status();
+  all_have_come_ = true;
   const std::string reach = open_heaps(addresses.value());
   // Nobody leaves before all have mapped his memory.
   auto ready = exchange("ready", everyone, rank_, fmt::format("{} {}", reach, fmt::join(affinity(), ",")),
@@ -239,39 +243,78 @@ std::vector<int> World::not_waiting(const std::string& call, size_t members) con
   return missing;
 }
 
+// --- Meeting ------------------------------------------------------------------------------------
+
+std::string World::name_of(const std::vector<int>& ranks) const {
+  if (addresses_.empty())
+    return fmt::format("rank{} {}", ranks.size() == 1 ? "" : "s", fmt::join(ranks, ", "));
+  std::string text;
+  for (const int r : ranks)
+    text += fmt::format("{}rank {} (pid {} of host {}, {})", text.empty() ? "" : ", ", r, addresses_[r].pid,
+                        addresses_[r].host, addresses_[r].places_text());
+  return text;
+}
+
+// Those of the ranks whose connection to the store has ended.
+std::vector<int> World::left(const std::vector<int>& ranks) {
+  if (!all_have_come_) return {};
+  std::vector<std::string> keys;
+  for (const int r : ranks) keys.push_back(left_key(r));
+  std::vector<int> present;  // indices
+  const auto values = store_->get_all(keys, Deadline::after_ms(0), &present);
+  if (!values && values.status().code() != Code::timeout) return {};
+  std::vector<int> gone;
+  for (size_t i = 0; i < ranks.size(); ++i)
+    if (values ||
+        (!present.empty() && !std::binary_search(present.begin(), present.end(), static_cast<int>(i))))
+      gone.push_back(ranks[i]);
+  return gone;
+}
+
 Result<std::vector<std::string>> World::exchange(const std::string& name, const std::vector<int>& members,
                                                  int my_index, const std::string& value,
                                                  const std::string& purpose, Deadline deadline) {
   if (members.size() == 1) return std::vector<std::string>{value};
   std::vector<std::string> keys;
   for (size_t i = 0; i < members.size(); ++i) keys.push_back(fmt::format("{}{}/{}", prefix_, name, i));
-  WIA_RETURN_IF_ERROR(store_->set(keys[static_cast<size_t>(my_index)], value));
   const int64_t began = now_ns();
   const auto waited = [&] { return static_cast<double>(now_ns() - began) * 1e-9; };
-  std::string missing_ranks;  // of the last look
+  if (const Status told = store_->set(keys[static_cast<size_t>(my_index)], value, deadline); !told.ok())
+    return Status::error(told.code(), "rank {} waited {:.1f} s {}: {}", rank_, waited(), purpose,
+                         told.text());
+  std::vector<int> missing, gone_before;  // of the last look
   for (bool notice_given = false;;) {
-    std::vector<int> missing;
-    auto values = store_->get_all(keys, Deadline::after_ms(kLookEveryMs).earlier(deadline), &missing);
+    std::vector<int> indices;
+    auto values = store_->get_all(keys, Deadline::after_ms(kLookEveryMs).earlier(deadline), &indices);
     if (values) return values;
-    for (int& index : missing) index = members[static_cast<size_t>(index)];
-    if (!missing.empty())
-      missing_ranks = fmt::format("rank{} {}", missing.size() == 1 ? "" : "s", fmt::join(missing, ", "));
-    const Code code = values.status().code();
-    if (code != Code::timeout)
-      return Status::error(code, "rank {} waited {:.1f} s {}{}: {}", rank_, waited(), purpose,
-                           missing_ranks.empty() ? "" : " for " + missing_ranks, values.status().text());
-    for (const int member : missing)
-      if (static_cast<size_t>(member) < heaps_.size() && heaps_[member] && !heaps_[member]->alive())
+    const Status& reason = values.status();
+    if (!indices.empty()) missing.clear();
+    for (const int index : indices) missing.push_back(members[static_cast<size_t>(index)]);
+    if (reason.code() != Code::timeout || (indices.empty() && deadline.passed()))
+      return Status::error(reason.code(), "rank {} waited {:.1f} s {}{}: {}", rank_, waited(), purpose,
+                           missing.empty() ? "" : " for " + name_of(missing), reason.text());
+    const auto gone = left(missing);
+    for (const int member : missing) {
+      const PeerHeap* heap = static_cast<size_t>(member) < heaps_.size() ? heaps_[member].get() : nullptr;
+      if (heap && !heap->alive())
         return Status::error(
             Code::peer_failed,
             "rank {} (pid {}) is lost: its process has ended; rank {} waited for it {:.1f} s {}", member,
-            heaps_[member]->pid(), rank_, waited(), purpose);
+            heap->pid(), rank_, waited(), purpose);
+      // Seen twice: a connection that broke may be made anew.
+      if (std::ranges::count(gone, member) > 0 && std::ranges::count(gone_before, member) > 0)
+        return Status::error(
+            Code::peer_failed,
+            "{} is lost: its process has ended or has left the job; rank {} waited for it {:.1f} s {}",
+            name_of({member}), rank_, waited(), purpose);
+    }
+    gone_before = gone;
     if (deadline.passed())
       return Status::error(Code::timeout, "rank {} waited {:.1f} s {} for {} of {} members: not there", rank_,
-                           waited(), purpose, missing_ranks, members.size());
+                           waited(), purpose, name_of(missing), members.size());
     if (notice_given || waited() * 1000 < static_cast<double>(config_.late_notice_ms)) continue;
     notice_given = true;
-    log::warning("rank {} has waited {:.0f} s {} for {}", rank_, waited(), purpose, missing_ranks);
+    log::warning("rank {} has waited {:.0f} s {} for {}", rank_, waited(), purpose, name_of(missing));
   }
 }
 

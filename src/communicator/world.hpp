@@ -61,6 +61,8 @@ class World {
  private:
   World() = default;
   Status meet(Deadline deadline);
+  std::string name_of(const std::vector<int>& ranks) const;
+  std::vector<int> left(const std::vector<int>& ranks);
   Status take_rank();
   std::vector<int> all_ranks() const;
   std::string open_heaps(const std::vector<std::string>& addresses);
@@ -74,6 +76,7 @@ class World {
   std::string prefix_;
   Config config_;
   std::unique_ptr<Store> store_;
+  bool all_have_come_ = false;
   std::vector<std::shared_ptr<PeerHeap>> heaps_;
   std::vector<int> hosts_;  // by rank: the lowest rank that it shares memory with
   std::vector<int> nodes_;

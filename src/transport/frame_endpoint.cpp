@@ -381,7 +381,10 @@ std::optional<Trouble> FrameEndpoint::check(bool collective, std::span<const int
     if (!wanted) continue;
     if (peer.has_left)
       return Trouble{Trouble::left, p, {}, Code::peer_failed, "it has left the communicator"};
-    return Trouble{Trouble::dead, p, {}, Code::peer_failed, wire_->loss(p)->text()};
+    const Status& loss = *wire_->loss(p);
+    if (loss.code() == Code::system)
+      return Trouble{Trouble::failed, p, {}, loss.code(), loss.text()};  // of this rank
+    return Trouble{Trouble::dead, p, {}, Code::peer_failed, loss.text()};
   }
   return std::nullopt;
 }

@@ -4,6 +4,7 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 
@@ -140,6 +141,22 @@ std::vector<const Path*> Door::paths_for(int peer, int rail) const {
   return list;
 }
 
+Status Door::no_descriptors(int peer) const {
+  rlimit limit = {};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  size_t needed = 0;
+  for (size_t p = 0; p < paths_.size(); ++p) {
+    const auto way = ways_.lower_bound({static_cast<int>(p), 0});
+    const bool open = way != ways_.end() && way->first.first == static_cast<int>(p) && way->second.open;
+    needed += !paths_[p].rails.empty() && !open;
+  }
+  return Status::error(
+      Code::system,
+      "rank {} cannot open a connection to rank {}: all {} file descriptors that its process "
+      "may have are in use, and this communicator may need {} more; raise ulimit -n",
+      rank_, peer, limit.rlim_cur, needed);
+}
+
 void Network::deliver(Door& door, Arrival arrival) {
   if (arrival.socket) {
     const int on = 1;
@@ -170,6 +187,13 @@ void Network::call(Door& door, int peer, int rail) {
   const bool pause = way.next_path == 0 && way.rounds > 0;
   ++way.calls;
   loop_.add(Caller::make(*this, door, peer, rail, *paths[way.next_path++], pause), EPOLLOUT | EPOLLIN);
+}
+
+void Network::give_up(Door& door, int peer, int rail, Status reason) {
+  Door::Way& way = door.ways_[{peer, rail}];
+  --way.calls;
+  way.last_reason = reason.text();
+  if (!way.open) deliver(door, {peer, rail, {}, std::move(reason)});
 }
 
 void Network::call_failed(Door& door, int peer, int rail, const std::string& reason, bool refused) {

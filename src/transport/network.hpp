@@ -52,6 +52,7 @@ class Door {
   };
   explicit Door(Network& network) : network_(network) {}
   std::vector<const Path*> paths_for(int peer, int rail) const;
+  Status no_descriptors(int peer) const;
 
   Network& network_;
   uint64_t communicator_ = 0;
@@ -94,6 +95,7 @@ class Network {
   Reply::Answer answer(const Hello& hello, const Challenge& challenge, Door** door);
   void call(Door& door, int peer, int rail);
   void call_failed(Door& door, int peer, int rail, const std::string& reason, bool refused);
+  void give_up(Door& door, int peer, int rail, Status reason);
   void deliver(Door& door, Arrival arrival);
   void stop_calls(const Door& door, int peer, int rail);
 

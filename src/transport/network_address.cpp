@@ -25,13 +25,6 @@ bool same_host(const Address& a, const Address& b) {
   return a.family() == b.family() && std::ranges::equal(host_bytes(a), host_bytes(b));
 }
 
-bool is_loopback(const Address& address) {
-  const auto bytes = host_bytes(address);
-  if (bytes.size() == 4) return bytes[0] == 127;
-  return bytes[15] == 1 &&
-         std::all_of(bytes.begin(), bytes.end() - 1, [](uint8_t byte) { return byte == 0; });
-}
-
 bool in_one_network(const NetworkPlace& a, const NetworkPlace& b) {
   if (a.address.family() != b.address.family()) return false;
   const auto one = host_bytes(a.address), other = host_bytes(b.address);
@@ -118,9 +111,9 @@ Paths plan_paths(const NetworkAddress& own, const NetworkAddress& peer) {
   // common.
   const bool may_be_one_host = own.places_text() == peer.places_text();
   const auto possible = [&](const NetworkPlace& a, const NetworkPlace& b) {
-    return a.address.family() == b.address.family() && is_loopback(a.address) == is_loopback(b.address) &&
-           (same_host(a.address, b.address) ? may_be_one_host || is_loopback(a.address)
-                                            : !is_loopback(a.address));
+    return a.address.family() == b.address.family() && a.address.is_loopback() == b.address.is_loopback() &&
+           (same_host(a.address, b.address) ? may_be_one_host || a.address.is_loopback()
+                                            : !a.address.is_loopback());
   };
   const auto marry = [&](auto fits) {
     for (size_t i = 0; i < own_left.size();) {

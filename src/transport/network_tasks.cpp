@@ -18,7 +18,8 @@ constexpr int64_t kPathMs = 2'000;     // for one path to work, then the next is
 constexpr int64_t kPauseMs = 100;      // between two rounds of all paths
 constexpr int64_t kClosingMs = 5'000;  // for the last bytes
 constexpr int64_t kClosingLookMs = 5;
-constexpr int64_t kNoDescriptorMs = 100;  // without a free descriptor nobody is let in for so long
+constexpr int64_t kNoDescriptorMs = 100;      // without a free descriptor nobody is let in for so long
+constexpr int kRoundsWithoutDescriptor = 10;  // of calls; connections that are being closed may give one back
 
 }  // namespace
 
@@ -120,8 +121,18 @@ bool Caller::on_time() {
     if (error_ == 0) dial();
     if (error_ == 0) return true;
   }
+  if ((error_ == EMFILE || error_ == ENFILE) && !ended_ &&
+      door_.ways_[{peer_, rail_}].rounds >= kRoundsWithoutDescriptor) {
+    ended_ = true;
+    network_.give_up(door_, peer_, rail_, door_.no_descriptors(peer_));
+    return false;
+  }
   if (error_ != 0)
-    return failed(error_ == ECONNREFUSED ? "connection refused" : strerror(error_), error_ == ECONNREFUSED);
+    return failed(error_ != ECONNREFUSED ? strerror(error_)
+                  : path_.to.is_loopback()
+                      ? "connection refused (loopback leads to no other host; WIA_NIC chooses interfaces)"
+                      : "connection refused",
+                  error_ == ECONNREFUSED);
   return failed(stage_ == Stage::connecting ? "no answer"
                                             : "the connection is accepted, but there is no answer");
 }

@@ -112,6 +112,7 @@ std::string TcpWire::describe(int peer) const {
 }
 
 void TcpWire::end(std::span<const std::byte> last_words) {
+  take_arrivals();  // they hear the last words, too
   for (const int peer : connected_) {
     Way& its = way(peer);
     bool said = false;

@@ -27,7 +27,10 @@ class TcpWire final : public Wire {
   bool flushed() override;
   bool poll(int peer) override;
   const Status* loss(int peer) const override;
-  bool connected(int peer) const override { return ways_[static_cast<size_t>(peer)].open > 0; }
+  bool connected(int peer) override {
+    take_arrivals();
+    return way(peer).open > 0;
+  }
   std::string describe(int peer) const override;
   void end(std::span<const std::byte> last_words) override;
 

@@ -50,8 +50,8 @@ class Wire {
   virtual bool poll(int peer) = 0;
   // Why nothing more will come from the peer; null: all is well.
   virtual const Status* loss(int peer) const = 0;
-  // Peers that can be heard at present.
-  virtual bool connected(int peer) const = 0;
+  // Whether the peer can be heard at present; begins nothing.
+  virtual bool connected(int peer) = 0;
   // "10.0.0.2 by eth0 (pid 12 of host n1)": for error texts.
   virtual std::string describe(int peer) const = 0;
   // Last words to all who are connected; what was under way is dropped, and no memory of others is used any

@@ -24,6 +24,8 @@
 #include <string>
 #include <vector>
 
+#include "field/over.hpp"
+
 namespace wia::field {
 
 // A port of the loopback address that was free a moment ago.
@@ -56,8 +58,10 @@ struct Options {
   double limit_s = 30;  // then everything is killed, which shows as 137
   int port = 0;         // 0: a free one
   std::string secret = "secret of this job";
-  std::vector<int> ranks;  // WIA_RANK of each process; empty: 0, 1, 2...
-  int world_size = 0;      // 0: as many as processes
+  std::vector<int> ranks;        // WIA_RANK of each process; empty: 0, 1, 2...
+  int world_size = 0;            // 0: as many as processes
+  const Hosts* hosts = nullptr;  // null: what TEST_OVER says
+  int ranks_per_host = 1;
   // Called once the processes run.
   std::function<void(const std::vector<pid_t>&)> meanwhile;
 };
@@ -68,10 +72,14 @@ class Job {
   // `rank_main` returns the exit code.
   Job(int processes, const std::function<int(int rank)>& rank_main, Options options = {})
       : options_(std::move(options)), end_(seconds() + options_.limit_s), results_(processes) {
-    if (options_.port == 0) options_.port = free_port();
+    if (const int per_host = over().ranks_per_host; !options_.hosts && per_host > 0) {
+      options_.hosts = &Hosts::at_least((processes + per_host - 1) / per_host);
+      options_.ranks_per_host = per_host;
+    }
+    if (options_.port == 0) options_.port = options_.hosts ? kPortOfHosts : free_port();
     if (options_.world_size == 0) options_.world_size = processes;
     std::fflush(nullptr);
-    for (int p = 0; p < processes; ++p) start(options_.ranks.empty() ? p : options_.ranks[p], rank_main);
+    for (int p = 0; p < processes; ++p) start(p, options_.ranks.empty() ? p : options_.ranks[p], rank_main);
   }
   Job(const Job&) = delete;
   Job& operator=(const Job&) = delete;
@@ -87,6 +95,8 @@ class Job {
       if (outputs_[p] < 0 || !read_some()) return false;
     return true;
   }
+  // What it has written so far.
+  const std::string& text(int p) const { return results_[p].text; }
   void kill_all() const {
     for (size_t p = 0; p < pids_.size(); ++p)
       if (results_[p].code < 0) kill(pids_[p], SIGKILL);
@@ -103,19 +113,25 @@ class Job {
   }
 
  private:
-  void start(int rank, const std::function<int(int)>& rank_main) {
+  static constexpr int kPortOfHosts = 29'500;
+
+  void start(int process, int rank, const std::function<int(int)>& rank_main) {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) std::abort();
-    const pid_t child = fork();
+    const Hosts* const hosts = options_.hosts;
+    const pid_t child = hosts ? hosts->fork_on(process / options_.ranks_per_host) : fork();
     if (child == 0) {
       prctl(PR_SET_PDEATHSIG, SIGKILL);
       dup2(ends[1], 1);
       dup2(ends[1], 2);
       setenv("WIA_RANK", std::to_string(rank).c_str(), 1);
       setenv("WIA_WORLD_SIZE", std::to_string(options_.world_size).c_str(), 1);
-      setenv("WIA_MASTER_ADDR", "127.0.0.1", 1);
+      setenv("WIA_MASTER_ADDR", hosts ? hosts->address(0).c_str() : "127.0.0.1", 1);
       setenv("WIA_MASTER_PORT", std::to_string(options_.port).c_str(), 1);
       setenv("WIA_JOB_SECRET", options_.secret.c_str(), 1);
+      setenv("WIA_TRANSPORT", over().transport, 1);
+      setenv("WIA_RANKS_PER_NODE", over().per_node, 1);
+      if (!hosts) setenv("WIA_NIC", "lo", 1);
       const int code = rank_main(rank);
       std::fflush(nullptr);
       _exit(code);

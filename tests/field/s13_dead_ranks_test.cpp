@@ -19,6 +19,12 @@ double cpu_seconds() {
          static_cast<double>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
 }
 
+// How the others see that a process has ended: in the memory they share, or by the connection.
+bool tells_of_an_end() {
+  return says("its process has ended") || says("the connection was closed by its end") ||
+         says("Connection reset by peer") || says("Broken pipe");
+}
+
 void kill_myself_soon() {
   std::thread([] {
     usleep(30'000);
@@ -67,7 +73,7 @@ TEST_P(S13, IsNamedAtOnce) {
     const wia_status_t status = until_trouble(w, moment, me == victim, me == 3);
     std::printf("noticed at %.3f\n", seconds());
     WIA_CHECK(status == WIA_ERROR_PEER_FAILED);
-    WIA_CHECK(says(("rank " + std::to_string(victim) + " (pid").c_str(), "its process has ended"));
+    WIA_CHECK(says(("rank " + std::to_string(victim) + " (pid").c_str()) && tells_of_an_end());
     WIA_CHECK(says(moment == Moment::in_barrier ? "barrier" : "all_reduce of 2000000 int64"));
     const double before = cpu_seconds();
     usleep(200'000);

@@ -6,13 +6,13 @@
 namespace wia::field {
 namespace {
 
-// Accepts on a port of its own and never says a word.
+// Accepts on a port of its own, on the host of rank 0, and never says a word.
 class SilentListener {
  public:
-  SilentListener() : socket_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+  SilentListener() : socket_(make()) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_addr.s_addr = htonl(over().ranks_per_host > 0 ? INADDR_ANY : INADDR_LOOPBACK);
     socklen_t length = sizeof address;
     bind(socket_, reinterpret_cast<sockaddr*>(&address), length);
     getsockname(socket_, reinterpret_cast<sockaddr*>(&address), &length);
@@ -25,6 +25,11 @@ class SilentListener {
   int port = 0;
 
  private:
+  static int make() {
+    const auto here = [] { return socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0); };
+    return over().ranks_per_host > 0 ? Hosts::at_least(2).within(0, here) : here();
+  }
+
   const int socket_;
 };
 

@@ -1,0 +1,10 @@
+# The tests over one transport (see over.hpp), whose name theirs begin with. Network...: those that make hosts of their own.
+function(wia_tests_over transport filter)
+  gtest_discover_tests(wia_test_field TEST_PREFIX ${transport}. TEST_FILTER ${filter} DISCOVERY_TIMEOUT 60
+                       PROPERTIES TIMEOUT 300 ENVIRONMENT TEST_OVER=${transport})
+endfunction()
+wia_tests_over(shm "-Network*:*/Network*")
+wia_tests_over(tcp "S0*:*/S0*:S10*:S12*:*/S12*:S18*:*/S13*")
+wia_tests_over(mixed "S0*:*/S0*:S10*:S12*:*/S12*:*/S13*")
+wia_tests_over(namespaces "-*S16*:*S17*:*S24*:S13Death.EndsAJobUnderTheLauncher")
+wia_tests_over(namespaces2 "S0*:*/S0*:S10*:S12*:*/S12*:*/S13*:S18*")
