@@ -23,7 +23,8 @@ std::unique_ptr<Wire> make_tcp_wire(const World& world, const std::vector<int>& 
     if (world.heap(member)) continue;
     paths[r] = world.paths_to(member);
     const NetworkAddress& address = world.address(member);
-    peers[r] = {fmt::format("pid {} of host {}", address.pid, address.host), world.rails_to(member, paths[r])};
+    peers[r] = {fmt::format("pid {} of host {}", address.pid, address.host),
+                world.rails_to(member, paths[r])};
   }
   auto door = Network::existing()->open(world.secret_name(name), world.network_key(), rank, std::move(paths));
   return std::make_unique<TcpWire>(std::move(door), std::move(peers));
@@ -59,8 +60,8 @@ Result<std::unique_ptr<Endpoint>> connect(World& world, const std::vector<int>& 
   std::vector<uint64_t> places;
   for (const int r : local_ranks) places.push_back(std::strtoull(offsets.value()[r].c_str(), nullptr, 10));
   const auto own = std::find(local_ranks.begin(), local_ranks.end(), rank) - local_ranks.begin();
-  std::unique_ptr<Endpoint> local = std::make_unique<ShmEndpoint>(static_cast<int>(own), std::move(block.value()),
-                                                                  std::move(heaps), places);
+  std::unique_ptr<Endpoint> local = std::make_unique<ShmEndpoint>(
+      static_cast<int>(own), std::move(block.value()), std::move(heaps), places);
   if (!has_remote) return local;
   auto remote = std::make_unique<FrameEndpoint>(rank, size, std::move(wire), local->max_staged());
   return std::unique_ptr<Endpoint>(
