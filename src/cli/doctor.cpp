@@ -20,6 +20,7 @@
 #include "cli/doctor_memory.hpp"
 #include "cli/json.hpp"
 #include "cli/machine.hpp"
+#include "transport/ofi_wire.hpp"
 #include "transport/shm_endpoint.hpp"
 #include "wia/wia.h"
 
@@ -163,6 +164,14 @@ void examine_shared_memory(Examination& e, const Config& config) {
   }
 }
 
+void examine_network(Examination& e, const Config& config) {
+  const auto ofi = describe_ofi();
+  e.fact("libfabric", ofi ? ofi.value() : ofi.status().text());
+  if (!ofi && config.transport == "ofi")
+    e.problem("WIA_TRANSPORT=ofi: " + ofi.status().text(),
+              "install libfabric (and build with it), or use tcp");
+}
+
 void examine_launcher(Examination& e) {
   const auto launch = detect_launch([](const char* name) { return environment(name); });
   if (!launch) return e.problem(launch.status().text(), "set all of the launcher's variables, or none");
@@ -210,6 +219,7 @@ int run(const std::string& json) {
   examine_limits(e);
   const Config config = examine_configuration(e);
   examine_shared_memory(e, config);
+  examine_network(e, config);
   examine_launcher(e);
   if (json != "-") e.print();
   if (!json.empty()) write_json(e.json(), json);

@@ -20,8 +20,7 @@ struct Faults {
 
 class FaultyEndpoint final : public Endpoint {
  public:
-  FaultyEndpoint(std::unique_ptr<Endpoint> inner, const Faults& faults)
-      : FaultyEndpoint(*inner, faults) {
+  FaultyEndpoint(std::unique_ptr<Endpoint> inner, const Faults& faults) : FaultyEndpoint(*inner, faults) {
     owned_ = std::move(inner);
   }
   FaultyEndpoint(Endpoint& inner, const Faults& faults)

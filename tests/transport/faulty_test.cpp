@@ -4,22 +4,16 @@
 namespace wia {
 namespace {
 
-class Cut : public testing::TestWithParam<Transport> {
+class Cut : public RanksTest {
  protected:
   void make(int ranks) {
-    group_ = std::make_unique<FaultyTransportGroup>(GetParam().make(ranks), ranks, Faults{});
-    for (int r = 0; r < ranks; ++r) at(r).enter(call_number(1), {}, nullptr, 0);
+    auto group = std::make_unique<FaultyTransportGroup>(GetParam().make(ranks), ranks, Faults{});
+    faulty_ = group.get();
+    use(std::move(group), ranks);
   }
-  FaultyEndpoint& at(int rank) { return group_->at(rank); }
-  template <class Condition>
-  bool eventually(const Condition& condition) {
-    const Deadline deadline = Deadline::after_ms(10'000);
-    while (!condition())
-      if (deadline.passed()) return false;
-    return true;
-  }
+  FaultyEndpoint& at(int rank) { return faulty_->at(rank); }
 
-  std::unique_ptr<FaultyTransportGroup> group_;
+  FaultyTransportGroup* faulty_ = nullptr;
 };
 
 TEST_P(Cut, NothingGoesInOrOutAndTheOthersAreFree) {
@@ -57,7 +51,7 @@ TEST_P(Cut, ScarceStagingIsNotNow) {
   EXPECT_FALSE(send(at(0), {1}, {1, 0, 1}, kLong));
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Cut, testing::ValuesIn(kTransports),
+INSTANTIATE_TEST_SUITE_P(All, Cut, testing::ValuesIn(transports()),
                          [](const auto& parameter) { return parameter.param.name; });
 
 }  // namespace

@@ -7,30 +7,9 @@
 namespace wia {
 namespace {
 
-class TransportTest : public testing::TestWithParam<Transport> {
+class TransportTest : public RanksTest {
  protected:
-  void make(int ranks) {
-    group_ = GetParam().make(ranks);
-    ranks_ = ranks;
-    for (int r = 0; r < ranks; ++r) at(r).enter(call_number(1), {}, nullptr, 0);
-  }
-  Endpoint& at(int rank) { return group_->at(rank); }
-
-  // What is there at once where memory is shared takes a while over a network, and all ranks have to look.
-  template <class Condition>
-  bool eventually(const Condition& condition) {
-    for (const Deadline deadline = Deadline::after_ms(10'000); !condition();) {
-      if (deadline.passed()) return false;
-      all_look();
-    }
-    return true;
-  }
-  void all_look() {
-    for (int r = 0; r < ranks_; ++r) {
-      at(r).check(false, {});
-      at(r).drained();
-    }
-  }
+  void make(int ranks) { use(GetParam().make(ranks), ranks); }
   // What is not possible so many times is not a matter of patience.
   template <class Action>
   bool possible(const Action& action) {
@@ -65,9 +44,6 @@ class TransportTest : public testing::TestWithParam<Transport> {
         ASSERT_EQ(receive_soon(to, from, {1, 0, 999}), "hello");
       }
   }
-
-  std::unique_ptr<TransportGroup> group_;
-  int ranks_ = 0;
 };
 
 TEST_P(TransportTest, MessagesAreFoundByKeyInAnyOrder) {

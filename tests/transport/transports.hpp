@@ -1,5 +1,5 @@
 // The transports that transport_test.cpp is run on: all ranks in this process, one thread. A new transport
-// joins kTransports.
+// joins transports().
 #pragma once
 #include <gtest/gtest.h>
 
@@ -60,17 +60,20 @@ inline Transport over_network(const std::string& name, int nodes,
           }};
 }
 
-inline const Transport kTransports[] = {
-    {"loop", true, [](int ranks) { return std::make_unique<LoopTransportGroup>(ranks); }},
-    {"shm", true, [](int ranks) { return std::make_unique<ShmTransportGroup>(ranks); }},
-    over_network("tcp", 0, make_tcp_wires),
-    over_network("mixed", 2, make_tcp_wires),
-};
+inline std::vector<Transport> transports() {
+  std::vector<Transport> all = {
+      {"loop", true, [](int ranks) { return std::make_unique<LoopTransportGroup>(ranks); }},
+      {"shm", true, [](int ranks) { return std::make_unique<ShmTransportGroup>(ranks); }},
+      over_network("tcp", 0, make_tcp_wires),
+      over_network("mixed", 2, make_tcp_wires)};
+  if (describe_ofi()) all.push_back(over_network("ofi", 0, make_ofi_wires));
+  return all;
+}
 
 // Every transport as it is, and with faults that change nothing for those who come back.
 inline std::vector<Transport> with_and_without_faults() {
-  std::vector<Transport> all(std::begin(kTransports), std::end(kTransports));
-  for (const Transport& plain : kTransports)
+  std::vector<Transport> all = transports();
+  for (const Transport& plain : transports())
     all.push_back(
         {plain.name + "_with_faults", plain.shares_memory, [plain](int ranks) {
            return std::make_unique<FaultyTransportGroup>(plain.make(ranks), ranks, Faults{0.3, 0.3, 17});
@@ -114,5 +117,35 @@ inline std::string receive(Endpoint& at, int from, Key key) {
 }
 
 inline const std::string kLong(1000, 'x');  // too long to travel beside its key
+
+// The ranks of a group, all in call 1.
+class RanksTest : public testing::TestWithParam<Transport> {
+ protected:
+  void use(std::unique_ptr<TransportGroup> group, int ranks) {
+    group_ = std::move(group);
+    ranks_ = ranks;
+    for (int r = 0; r < ranks; ++r) at(r).enter(call_number(1), {}, nullptr, 0);
+  }
+  Endpoint& at(int rank) { return group_->at(rank); }
+
+  // What is there at once where memory is shared takes a while over a network, and all ranks have to look.
+  template <class Condition>
+  bool eventually(const Condition& condition) {
+    for (const Deadline deadline = Deadline::after_ms(10'000); !condition(); all_look())
+      if (deadline.passed()) return false;
+    return true;
+  }
+  void all_look() {
+    for (int r = 0; r < ranks_; ++r) {
+      at(r).check(false, {});
+      at(r).drained();
+      for (int peer = 0; peer < ranks_; ++peer)
+        if (peer != r) at(r).entered(peer);
+    }
+  }
+
+  std::unique_ptr<TransportGroup> group_;
+  int ranks_ = 0;
+};
 
 }  // namespace wia
