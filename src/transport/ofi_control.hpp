@@ -1,7 +1,7 @@
 // The connections beside libfabric's endpoints: who is of this job, who is gone, and last words.
 //
-// Last words may overtake messages, so with a goodbye comes how many messages were sent; it is held back until
-// those have arrived.
+// Last words may overtake messages, so with a goodbye comes how many messages were sent; it is held back
+// until those have arrived.
 #pragma once
 #include <memory>
 #include <span>
@@ -20,7 +20,9 @@ class OfiControl final : private FrameSink {
   void attach(FrameSink* sink, MessagePool* pool);
 
   // True once the connection stands; begins to open it.
-  bool open(int peer) { return wire_->connected(peer) || (wire_->ready(peer, FrameKind::credit), wire_->connected(peer)); }
+  bool open(int peer) {
+    return wire_->connected(peer) || (wire_->ready(peer, FrameKind::credit), wire_->connected(peer));
+  }
   // Takes what has come. `received`: messages from the peer so far.
   void look(int peer, uint32_t received);
   bool connected(int peer) const { return wire_->connected(peer); }

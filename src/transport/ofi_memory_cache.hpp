@@ -1,10 +1,10 @@
 // Memory that a NIC may read or write: registrations of one domain.
 //
 // Memory of the library's own pool is registered once and kept, up to a limit: the pool gives nothing back to
-// the system while the wire lives, so what is kept stays true. Memory of others is registered for one message:
-// nobody tells when it is unmapped, and a registration that outlives its memory sends what it should not.
-// (Where registering costs much - verbs, efa, cxi - the providers keep a cache themselves, and watch the address
-// space for it.)
+// the system while the wire lives, so what is kept stays true. Memory of others is registered for one
+// message: nobody tells when it is unmapped, and a registration that outlives its memory sends what it should
+// not. (Where registering costs much - verbs, efa, cxi - the providers keep a cache themselves, and watch the
+// address space for it.)
 #pragma once
 #include <cstddef>
 #include <cstdint>

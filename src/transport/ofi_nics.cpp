@@ -33,9 +33,7 @@ Info make_hints(const OfiLibrary& library, const char* provider, bool device_mem
   return hints;
 }
 
-bool goes_by_interfaces(const fi_info& info) {
-  return strncmp(info.fabric_attr->prov_name, "tcp", 3) == 0;
-}
+bool goes_by_interfaces(const fi_info& info) { return strncmp(info.fabric_attr->prov_name, "tcp", 3) == 0; }
 
 bool is_at(const fi_info& info, const Address& address) {
   Address own;
@@ -82,11 +80,11 @@ Result<std::vector<OfiNic>> find_ofi_nics(const OfiLibrary& library, const OfiOp
       refusals += fmt::format("; {}: {}", provider, library.strerror(-answer));
     }
   }
-  return Status::error(Code::unsupported,
-                       "no provider of libfabric {} has reliable datagrams with messages, reads of remote memory{} "
-                       "and multi-receive buffers (see fi_info){}",
-                       library.version_text(), options.device_memory ? ", device memory (FI_HMEM)" : "",
-                       refusals);
+  return Status::error(
+      Code::unsupported,
+      "no provider of libfabric {} has reliable datagrams with messages, reads of remote memory{} "
+      "and multi-receive buffers (see fi_info){}",
+      library.version_text(), options.device_memory ? ", device memory (FI_HMEM)" : "", refusals);
 }
 
 }  // namespace wia

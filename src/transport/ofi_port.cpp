@@ -78,8 +78,7 @@ Status OfiPort::open_objects(fi_info& info) {
   if ((code = fi_endpoint(domain, &info, &endpoint, nullptr))) return failed("the endpoint", code);
   endpoint_.reset(endpoint);
   if ((code = fi_ep_bind(endpoint, &addresses->fid, 0)) ||
-      (code = fi_ep_bind(endpoint, &completions->fid, FI_TRANSMIT | FI_RECV)) ||
-      (code = fi_enable(endpoint)))
+      (code = fi_ep_bind(endpoint, &completions->fid, FI_TRANSMIT | FI_RECV)) || (code = fi_enable(endpoint)))
     return failed("the endpoint", code);
   longest_read_ = std::min<size_t>(info.ep_attr->max_msg_size, size_t{1} << 30);
   memory_ = std::make_unique<OfiMemoryCache>(library_, domain, endpoint,
@@ -144,7 +143,8 @@ bool OfiPort::add_slab() {
   std::unique_ptr<Slab> slab(new (std::nothrow) Slab);
   if (!slab) return false;
   if (memory_->needs_local()) {
-    auto region = memory_->hold(reinterpret_cast<const std::byte*>(slab->messages), sizeof slab->messages, nullptr);
+    auto region =
+        memory_->hold(reinterpret_cast<const std::byte*>(slab->messages), sizeof slab->messages, nullptr);
     if (!region) return false;
     slab->region = region.value();
   }

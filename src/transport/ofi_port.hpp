@@ -1,10 +1,10 @@
 // One NIC as libfabric gives it: an endpoint, its queue of completions, its peers' addresses, registered
-// buffers for short messages. Everything here is the port's own (its domain, too), so that no communicator waits
-// for another's lock and closing it ends all that is under way. Used by one thread at a time.
+// buffers for short messages. Everything here is the port's own (its domain, too), so that no communicator
+// waits for another's lock and closing it ends all that is under way. Used by one thread at a time.
 //
 // Messages are untagged and land in multi-receive buffers: whose a message is says its header, so there is
-// nothing for tags to match, and a few large buffers take what posted receives of the longest message each would need
-// many times the memory for.
+// nothing for tags to match, and a few large buffers take what posted receives of the longest message each
+// would need many times the memory for.
 #pragma once
 #include <memory>
 #include <span>

@@ -31,20 +31,22 @@ struct Offered {
   MessageBuffer* buffer = nullptr;
 };
 
-// A frame that lies at the peer until it is read.
+// A frame whose bytes lie at the peer until they are read, but for the first few.
 struct Offer {
   FrameHeader frame;
   OfiOffer place;
   size_t rail = 0;
+  std::byte first[Packet::kHeaderBytes];
+  size_t num_first = 0;
+  Arriving arriving;  // a packet's: it has its number when it comes; a message's place is known later
 };
 
 // One that is being read.
 struct Fetch : OfiOperation {
   Fetch() { kind = read; }
   Offer offer;
-  Arriving arriving;
   OfiRegion* region = nullptr;
-  size_t asked = 0;  // bytes
+  size_t asked = 0;  // bytes that are here or have been asked for
   int reads = 0;     // under way
   bool failed = false;
 };
@@ -111,17 +113,20 @@ class PortsWire final : public OfiWire {
   }
   void submit(OfiMessage* message);
   void send_waiting(int peer);
-  void send_short(int peer, size_t rail, std::span<const std::byte> head, const std::byte* data, size_t bytes);
+  void send_short(int peer, size_t rail, std::span<const std::byte> head, const std::byte* data,
+                  size_t bytes);
   void send_offer(int peer, size_t rail, std::span<const std::byte> head, const std::byte* data, size_t bytes,
                   MessageBuffer* buffer);
   void finish_offer(int peer, uint32_t number);
   void let_go(Offered& offered);
+  void drop_offers(Way& way);
   void done(Way& way);
 
   void progress();
   void complete(OfiPort& port, const OfiCompletion& completion);
   void take_message(std::span<const std::byte> bytes, OfiPort& port);
   bool take_frames(int peer, std::span<const std::byte> bytes, const Offer* offer);
+  bool take_offer(int peer, Offer offer, const FrameHeader& frame, std::span<const std::byte> first);
   void begin_offer(int peer);
   void fetch(Fetch& fetch);
   void fetched(Fetch& fetch, const OfiCompletion& completion);
@@ -137,8 +142,8 @@ class PortsWire final : public OfiWire {
   std::vector<uint32_t> free_offered_;
   std::vector<std::unique_ptr<Fetch>> fetches_;
   std::vector<Fetch*> free_fetches_, to_read_;  // to_read_: libfabric did not take all of it yet
-  int waiting_ = 0;     // messages
-  int unfinished_ = 0;  // of all ways
+  int waiting_ = 0;                             // messages
+  int unfinished_ = 0;                          // of all ways
   bool ended_ = false;
 };
 
@@ -261,7 +266,8 @@ void PortsWire::send_offer(int peer, size_t rail, std::span<const std::byte> hea
   ++its.unfinished;
   ++unfinished_;
   fid_mr* registration = region.value()->registration.get();
-  add(*message, OfiOffer{port->memory().remote_address(*region.value(), data), fi_mr_key(registration), number, 0});
+  add(*message,
+      OfiOffer{port->memory().remote_address(*region.value(), data), fi_mr_key(registration), number, 0});
   add(*message, head.data(), head.size());
   submit(message);
 }
@@ -289,7 +295,8 @@ void PortsWire::send_waiting(int peer) {
     if (code == 0) continue;
     port->give_back(message);
     done(its);
-    lose(peer, fmt::format("{} ({})", OfiLibrary::load().value()->strerror(static_cast<int>(-code)), port->text()));
+    lose(peer,
+         fmt::format("{} ({})", OfiLibrary::load().value()->strerror(static_cast<int>(-code)), port->text()));
     return;
   }
 }
@@ -355,7 +362,8 @@ void PortsWire::complete(OfiPort& port, const OfiCompletion& completion) {
       if (!completion.received.empty()) take_message(completion.received, port);
       if (completion.error != 0) log::debug("rank {}: a receive buffer: {}", rank_, completion.reason);
       if (!completion.last) break;
-      if (Status again = port.receive_again(operation); !again.ok()) log::warning("rank {}: {}", rank_, again.text());
+      if (Status again = port.receive_again(operation); !again.ok())
+        log::warning("rank {}: {}", rank_, again.text());
       break;
     case OfiOperation::send:
       done(way(operation->peer));
@@ -390,7 +398,9 @@ void PortsWire::take_message(std::span<const std::byte> bytes, OfiPort& port) {
     if (header.kind == OfiHeader::taken) return finish_offer(header.from, place.number);
     const auto rail = std::find_if(its.rails.begin(), its.rails.end(),
                                    [&](const Rail& each) { return each.port == &port; });
-    const Offer offer{{}, place, static_cast<size_t>(rail - its.rails.begin())};
+    Offer offer;
+    offer.place = place;
+    offer.rail = static_cast<size_t>(rail - its.rails.begin());
     good = header.kind == OfiHeader::offer && rail != its.rails.end() &&
            take_frames(header.from, bytes.subspan(sizeof place), &offer);
   }
@@ -405,11 +415,7 @@ bool PortsWire::take_frames(int peer, std::span<const std::byte> bytes, const Of
     memcpy(&frame, bytes.data(), sizeof frame);
     bytes = bytes.subspan(sizeof frame);
     const bool is_message = frame.kind == FrameKind::data || frame.kind == FrameKind::packet;
-    if (offer && bytes.empty()) {
-      its.offers.push_back(*offer);
-      its.offers.back().frame = frame;
-      return is_message;
-    }
+    if (offer && bytes.size() < frame.bytes) return is_message && take_offer(peer, *offer, frame, bytes);
     if (bytes.size() < frame.bytes) return false;
     const Arriving arriving = sink_->begin(peer, frame);
     if (!arriving.message) return false;
@@ -418,6 +424,20 @@ bool PortsWire::take_frames(int peer, std::span<const std::byte> bytes, const Of
     sink_->arrived(peer, frame, arriving);
     its.news |= is_message;
   }
+  return true;
+}
+
+bool PortsWire::take_offer(int peer, Offer offer, const FrameHeader& frame,
+                           std::span<const std::byte> first) {
+  if (first.size() > sizeof offer.first) return false;
+  offer.frame = frame;
+  offer.num_first = first.size();
+  std::copy(first.begin(), first.end(), offer.first);
+  if (frame.kind == FrameKind::packet) {
+    offer.arriving = sink_->begin(peer, frame);
+    if (!offer.arriving.message) return false;
+  }
+  way(peer).offers.push_back(offer);
   return true;
 }
 
@@ -431,26 +451,25 @@ void PortsWire::begin_offer(int peer) {
   Fetch& next = *free_fetches_.back();
   next.offer = its.offers.front();
   next.peer = peer;
-  next.asked = 0;
   next.reads = 0;
   next.failed = false;
   next.region = nullptr;
-  next.arriving = sink_->begin(peer, next.offer.frame);
   its.offers.erase(its.offers.begin());
-  if (!next.arriving.message)
-    return lose(peer, "the peer sent what makes no sense, or there is no memory for it");
-  free_fetches_.pop_back();
+  Arriving& arriving = next.offer.arriving;
+  if (!arriving.message) arriving = sink_->begin(peer, next.offer.frame);
+  if (!arriving.message) return lose(peer, "the peer sent what makes no sense, or there is no memory for it");
+  memcpy(arriving.data, next.offer.first, next.offer.num_first);
+  next.asked = next.offer.num_first;
   OfiMemoryCache& memory = its.rails[next.offer.rail].port->memory();
   if (memory.needs_local()) {
-    const MessageBuffer* buffer = next.arriving.message->buffer;
-    auto region = memory.hold(next.arriving.data, next.offer.frame.bytes, buffer);
+    auto region = memory.hold(arriving.data, next.offer.frame.bytes, arriving.message->buffer);
     if (!region) {
-      sink_->broken_off(std::exchange(next.arriving, {}));
-      free_fetches_.push_back(&next);
+      sink_->broken_off(std::exchange(arriving, {}));
       return lose(peer, region.status().text());
     }
     next.region = region.value();
   }
+  free_fetches_.pop_back();
   fetch(next);
 }
 
@@ -460,8 +479,10 @@ void PortsWire::fetch(Fetch& fetch) {
   void* descriptor = fetch.region ? fetch.region->descriptor() : nullptr;
   while (fetch.asked < fetch.offer.frame.bytes && !fetch.failed) {
     const size_t part = std::min<size_t>(fetch.offer.frame.bytes - fetch.asked, rail.port->longest_read());
-    const ssize_t code = rail.port->read(&fetch, rail.address, {fetch.arriving.data + fetch.asked, part},
-                                         descriptor, fetch.offer.place.address + fetch.asked, fetch.offer.place.key);
+    const size_t there = fetch.asked - fetch.offer.num_first;
+    const ssize_t code =
+        rail.port->read(&fetch, rail.address, {fetch.offer.arriving.data + fetch.asked, part}, descriptor,
+                        fetch.offer.place.address + there, fetch.offer.place.key);
     if (code == -FI_EAGAIN) {
       to_read_.push_back(&fetch);
       return;
@@ -488,7 +509,7 @@ void PortsWire::fetched(Fetch& fetch, const OfiCompletion& completion) {
   if (fetch.reads > 0 || (fetch.asked < fetch.offer.frame.bytes && !fetch.failed)) return;
   Way& its = way(fetch.peer);
   if (fetch.region) its.rails[fetch.offer.rail].port->memory().let_go(fetch.region);
-  const Arriving arriving = std::exchange(fetch.arriving, {});
+  const Arriving arriving = std::exchange(fetch.offer.arriving, {});
   free_fetches_.push_back(&fetch);
   if (fetch.failed || !its.loss.ok()) return sink_->broken_off(arriving);
   sink_->arrived(fetch.peer, fetch.offer.frame, arriving);
@@ -510,12 +531,18 @@ void PortsWire::lose(int peer, const std::string& reason) {
   for (OfiMessage* message : its.waiting) its.rails[message->rail].port->give_back(message);
   waiting_ -= static_cast<int>(its.waiting.size());
   its.waiting.clear();
-  its.offers.clear();
+  drop_offers(its);
   for (size_t i = 0; i < offered_.size(); ++i) {
     if (offered_[i].peer != peer) continue;
     let_go(offered_[i]);
     free_offered_.push_back(static_cast<uint32_t>(i));
   }
+}
+
+void PortsWire::drop_offers(Way& its) {
+  for (Offer& each : its.offers)
+    if (each.arriving.message) sink_->broken_off(std::exchange(each.arriving, {}));
+  its.offers.clear();
 }
 
 const Status* PortsWire::loss(int peer) const {
@@ -537,8 +564,9 @@ void PortsWire::end(std::span<const std::byte> last_words) {
   control_->end(last_words, sent);
   // From here on nobody reads from or writes to memory of others.
   ports_.clear();
+  for (Way& each : ways_) drop_offers(each);
   for (const auto& each : fetches_)
-    if (each->arriving.message) sink_->broken_off(std::exchange(each->arriving, {}));
+    if (each->offer.arriving.message) sink_->broken_off(std::exchange(each->offer.arriving, {}));
   for (Offered& each : offered_)
     if (each.peer >= 0 && each.buffer && --each.buffer->users == 0) pool_->give(each.buffer);
   unfinished_ = 0;

@@ -27,8 +27,8 @@ class OfiWire : public Wire {
  public:
   // How the peers reach this rank's endpoints, in a word.
   virtual std::string name() const = 0;
-  // Before attach(): the names of all, by rank, and the connections beside. `communicator`: known to its ranks
-  // alone. `rails_to(peer, n)`: which of the n NICs that both have are used between the two.
+  // Before attach(): the names of all, by rank, and the connections beside. `communicator`: known to its
+  // ranks alone. `rails_to(peer, n)`: which of the n NICs that both have are used between the two.
   virtual Status meet(int rank, uint64_t communicator, const std::vector<std::string>& names,
                       const std::function<std::vector<int>(int peer, int nics)>& rails_to,
                       std::unique_ptr<TcpWire> control) = 0;

@@ -255,6 +255,26 @@ TEST_P(TransportTest, PacketsComeInOrder) {
   EXPECT_TRUE(eventually([&] { return at(0).flushed(1); }));
 }
 
+TEST_P(TransportTest, PacketsOfEveryLengthKeepTheirOrder) {
+  make(2);
+  connect({0, 1});
+  const std::string most(std::min<size_t>(at(0).max_packet_data(), 1 << 20), 'm');
+  const auto* data = reinterpret_cast<const std::byte*>(most.data());
+  Packet packet;
+  uint8_t sent = 0, got = 0;
+  ASSERT_TRUE(eventually([&] {
+    const size_t bytes = sent % 3 == 0 ? most.size() : sent;
+    if (sent < 200) sent += at(0).push(1, sent, "x", 1, data, bytes);
+    if (!at(1).peek(0, &packet)) return false;
+    EXPECT_EQ(packet.type, got);
+    EXPECT_EQ(packet.bytes, got % 3 == 0 ? most.size() : got);
+    EXPECT_EQ(static_cast<char>(packet.header[0]), 'x');
+    EXPECT_EQ(std::memcmp(packet.data, most.data(), packet.bytes), 0);
+    at(1).pop(0);
+    return ++got == 200;
+  }));
+}
+
 TEST_P(TransportTest, ARankSendsPacketsToItself) {
   make(1);
   Packet packet;
