@@ -211,6 +211,8 @@ void World::choose_wait_policy(const std::vector<std::string>& affinities) {
   log::info("{} ranks on {:.1f} allowed CPUs: {} while waiting", size_, allowed,
             wait_policy_.spins > 0 ? "spin" : "yield");
   if (has_network()) wait_policy_.before_sleep = [](Doorbell& bell) { Network::existing()->arm(bell); };
+  // libfabric rings no bell.
+  if (has_network() && config_.transport == "ofi") wait_policy_.longest_sleep_ns = 1'000'000;
   WaitPolicy background = wait_policy_;
   background.spins /= 10;
   background.yield_ns /= 10;

@@ -44,13 +44,13 @@ Result<OfiRegion*> OfiMemoryCache::hold(const std::byte* data, size_t bytes, con
   if (buffer) {
     by_begin_[begin] = std::prev(kept_.end());
     kept_bytes_ += region.bytes;
-    evict();
+    evict(most_kept_);
   }
   return &region;
 }
 
-void OfiMemoryCache::evict() {
-  for (auto each = kept_.begin(); each != kept_.end() && kept_bytes_ > most_kept_;) {
+void OfiMemoryCache::evict(size_t most) {
+  for (auto each = kept_.begin(); each != kept_.end() && kept_bytes_ > most;) {
     const auto region = each++;
     if (region->users > 0) continue;
     kept_bytes_ -= region->bytes;

@@ -40,12 +40,14 @@ class OfiMemoryCache {
   // How the peers name `data` of the region.
   uint64_t remote_address(const OfiRegion& region, const std::byte* data) const;
 
+  // Gives up all that is kept.
+  void forget() { evict(0); }
   size_t kept_bytes() const { return kept_bytes_; }
 
  private:
   using Regions = std::list<OfiRegion>;
   Status register_region(OfiRegion& region);
-  void evict();
+  void evict(size_t most);
 
   const OfiLibrary& library_;
   fid_domain* const domain_;

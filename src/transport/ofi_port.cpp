@@ -62,20 +62,16 @@ Status OfiPort::open_objects(fi_info& info) {
   fi_cq_attr of_completions = {};
   of_completions.format = FI_CQ_FORMAT_DATA;
   of_completions.size = info.tx_attr->size + info.rx_attr->size;
-  of_completions.wait_obj = FI_WAIT_FD;
+  // A descriptor to wait for would cost a write and three reads a message (tcp: 12.4 us instead of 10.5 for 8
+  // bytes, 44 instead of 30 for 16 KB); who sleeps looks every millisecond instead.
+  of_completions.wait_obj = FI_WAIT_NONE;
   fid_cq* completions = nullptr;
-  int code = fi_cq_open(domain, &of_completions, &completions, nullptr);
-  if (code != 0) {
-    of_completions.wait_obj = FI_WAIT_NONE;
-    code = fi_cq_open(domain, &of_completions, &completions, nullptr);
-  }
-  if (code != 0) return failed("the completion queue", code);
+  if (const int code = fi_cq_open(domain, &of_completions, &completions, nullptr))
+    return failed("the completion queue", code);
   completions_.reset(completions);
-  if (of_completions.wait_obj == FI_WAIT_FD &&
-      fi_control(&completions->fid, FI_GETWAIT, &wait_descriptor_) != 0)
-    wait_descriptor_ = -1;
   fid_ep* endpoint = nullptr;
-  if ((code = fi_endpoint(domain, &info, &endpoint, nullptr))) return failed("the endpoint", code);
+  int code = fi_endpoint(domain, &info, &endpoint, nullptr);
+  if (code != 0) return failed("the endpoint", code);
   endpoint_.reset(endpoint);
   if ((code = fi_ep_bind(endpoint, &addresses->fid, 0)) ||
       (code = fi_ep_bind(endpoint, &completions->fid, FI_TRANSMIT | FI_RECV)) || (code = fi_enable(endpoint)))

@@ -66,8 +66,8 @@ class OfiPort {
   Status receive_again(OfiOperation* operation);
 
   OfiMemoryCache& memory() { return *memory_; }
-  // Readable when poll() may have something; -1: the provider has no such thing.
-  int wait_descriptor() const { return wait_descriptor_; }
+  // Before the pool's memory goes: nothing of it is registered any more.
+  void forget_memory() { memory_->forget(); }
 
  private:
   struct ReceiveBuffer : OfiOperation {
@@ -92,11 +92,9 @@ class OfiPort {
   Fid<fid_av> addresses_;
   Fid<fid_cq> completions_;
   Fid<fid_ep> endpoint_;
-  int wait_descriptor_ = -1;
   size_t longest_read_ = 0;
   std::unique_ptr<OfiMemoryCache> memory_;
   std::unique_ptr<std::byte[]> receive_memory_;
-  Fid<fid_mr> receive_registration_;
   std::vector<ReceiveBuffer> receives_;
   std::vector<std::unique_ptr<Slab>> slabs_;
   OfiMessage* free_ = nullptr;

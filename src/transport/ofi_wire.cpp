@@ -11,6 +11,7 @@
 #include "base/log.hpp"
 #include "transport/network.hpp"
 #include "transport/ofi_control.hpp"
+#include "transport/ofi_linger.hpp"
 #include "transport/ofi_message.hpp"
 #include "transport/ofi_port.hpp"
 
@@ -563,6 +564,12 @@ void PortsWire::end(std::span<const std::byte> last_words) {
   for (const Way& each : ways_) sent.push_back(each.sent);
   control_->end(last_words, sent);
   // From here on nobody reads from or writes to memory of others.
+  const bool uses_memory =
+      std::any_of(offered_.begin(), offered_.end(), [](const Offered& each) { return each.peer >= 0; }) ||
+      std::any_of(fetches_.begin(), fetches_.end(),
+                  [](const auto& each) { return each->offer.arriving.message != nullptr; });
+  for (const auto& port : ports_) port->forget_memory();
+  if (!uses_memory) linger(std::move(ports_));
   ports_.clear();
   for (Way& each : ways_) drop_offers(each);
   for (const auto& each : fetches_)
@@ -578,6 +585,7 @@ void PortsWire::end(std::span<const std::byte> last_words) {
 Result<std::unique_ptr<OfiWire>> make_ofi_wire(const OfiOptions& options) {
   auto library = OfiLibrary::load();
   if (!library) return library.take_status();
+  close_lingering();
   auto nics = find_ofi_nics(*library.value(), options);
   if (!nics) return nics.take_status();
   std::vector<std::unique_ptr<OfiPort>> ports;

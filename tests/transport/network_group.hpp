@@ -35,6 +35,8 @@ class NetworkTransportGroup final : public ShmMemory {
     }
   }
   Endpoint& at(int rank) override { return *endpoints_[static_cast<size_t>(rank)]; }
+  // The rank destroys its communicator.
+  void leave(int rank) { endpoints_[static_cast<size_t>(rank)].reset(); }
 
  private:
   std::vector<std::unique_ptr<Endpoint>> endpoints_;
