@@ -3,10 +3,9 @@
 #include <fmt/core.h>
 #include <string.h>
 
-#include <algorithm>
+#include <map>
+#include <mutex>
 #include <set>
-
-#include "base/log.hpp"
 
 namespace wia {
 namespace {
@@ -62,29 +61,63 @@ std::vector<OfiNic> choose(const OfiLibrary& library, const fi_info* offered, co
   return nics;
 }
 
-}  // namespace
+// What a provider offers; null: nothing, for the reason in `refusal` if there is one to tell.
+Info ask(const OfiLibrary& library, const char* provider, bool device_memory, std::string* refusal) {
+  const Info hints = make_hints(library, provider, device_memory);
+  fi_info* offered = nullptr;
+  const int answer =
+      hints ? library.getinfo(kOfiVersion, nullptr, nullptr, 0, hints.get(), &offered) : -FI_ENOMEM;
+  if (answer != 0 && answer != -FI_ENODATA) *refusal = library.strerror(-answer);
+  return Info(answer == 0 ? offered : nullptr);
+}
 
-Result<std::vector<OfiNic>> find_ofi_nics(const OfiLibrary& library, const OfiOptions& options) {
+Result<std::vector<OfiNic>> look_for_nics(const OfiLibrary& library, const OfiOptions& options) {
   std::string refusals;
   for (const char* provider : kProviders) {
-    const Info hints = make_hints(library, provider, options.device_memory);
-    if (!hints) return Status::error(Code::out_of_memory, "no memory to ask libfabric");
-    fi_info* offered = nullptr;
-    const int answer = library.getinfo(kOfiVersion, nullptr, nullptr, 0, hints.get(), &offered);
-    const Info owner(offered);
-    if (answer == 0) {
-      std::vector<OfiNic> nics = choose(library, offered, options);
+    std::string refusal;
+    const Info offered = ask(library, provider, options.device_memory, &refusal);
+    if (offered) {
+      std::vector<OfiNic> nics = choose(library, offered.get(), options);
       if (!nics.empty()) return nics;
-      refusals += fmt::format("; {}: none of the interfaces to use", provider);
-    } else if (answer != -FI_ENODATA) {
-      refusals += fmt::format("; {}: {}", provider, library.strerror(-answer));
+      refusal = "none of the interfaces to use";
     }
+    if (!refusal.empty()) refusals += fmt::format("; {}: {}", provider, refusal);
   }
   return Status::error(
       Code::unsupported,
       "no provider of libfabric {} has reliable datagrams with messages, reads of remote memory{} "
       "and multi-receive buffers (see fi_info){}",
       library.version_text(), options.device_memory ? ", device memory (FI_HMEM)" : "", refusals);
+}
+
+}  // namespace
+
+Result<const std::vector<OfiNic>*> find_ofi_nics(const OfiLibrary& library, const OfiOptions& options) {
+  std::string key = options.device_memory ? "device" : "host";
+  for (const Address& address : options.addresses) key += " " + address.text();
+  static std::mutex mutex;
+  static auto& found = *new std::map<std::string, std::vector<OfiNic>>;
+  std::lock_guard lock(mutex);
+  const auto known = found.find(key);
+  if (known != found.end()) return &known->second;
+  auto nics = look_for_nics(library, options);
+  if (!nics) return nics.take_status();
+  return &(found[key] = std::move(nics.value()));
+}
+
+std::string list_ofi_providers(const OfiLibrary& library) {
+  std::string list;
+  std::set<std::string> seen;  // a provider may answer to two names
+  for (const char* provider : kProviders) {
+    std::string refusal, nics;
+    const Info offered = ask(library, provider, false, &refusal);
+    for (const fi_info* info = offered.get(); info; info = info->next)
+      if (seen.insert(fmt::format("{} on {}", info->fabric_attr->prov_name, info->domain_attr->name)).second)
+        nics += fmt::format(" {}", info->domain_attr->name);
+    if (!nics.empty())
+      list += fmt::format("{}{} on{}", list.empty() ? "" : "; ", offered->fabric_attr->prov_name, nics);
+  }
+  return list.empty() ? "no provider" : list;
 }
 
 }  // namespace wia

@@ -21,7 +21,11 @@ struct OfiNic {
 };
 
 // Of the first provider of the order of preference that is here. A provider that goes by network interfaces
-// (tcp) uses those of `options`, in their order. Never empty.
-Result<std::vector<OfiNic>> find_ofi_nics(const OfiLibrary& library, const OfiOptions& options);
+// (tcp) uses those of `options`, in their order. Never empty; looked for once (libfabric takes 40 ms for it),
+// and lives as long as the process. Thread safe.
+Result<const std::vector<OfiNic>*> find_ofi_nics(const OfiLibrary& library, const OfiOptions& options);
+
+// "psm3 on eth0; tcp;ofi_rxm on eth0 lo", or "no provider".
+std::string list_ofi_providers(const OfiLibrary& library);
 
 }  // namespace wia

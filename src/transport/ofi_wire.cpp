@@ -588,8 +588,10 @@ Result<std::unique_ptr<OfiWire>> make_ofi_wire(const OfiOptions& options) {
   close_lingering();
   auto nics = find_ofi_nics(*library.value(), options);
   if (!nics) return nics.take_status();
+  log::debug("libfabric {}: {} on {} NICs", library.value()->version_text(), nics.value()->front().provider(),
+             nics.value()->size());
   std::vector<std::unique_ptr<OfiPort>> ports;
-  for (const OfiNic& nic : nics.value()) {
+  for (const OfiNic& nic : *nics.value()) {
     auto port = OfiPort::open(*library.value(), nic);
     if (!port) return port.take_status();
     ports.push_back(std::move(port.value()));
@@ -600,7 +602,8 @@ Result<std::unique_ptr<OfiWire>> make_ofi_wire(const OfiOptions& options) {
 Result<std::string> describe_ofi() {
   auto library = OfiLibrary::load();
   if (!library) return library.take_status();
-  return library.value()->version_text();
+  return fmt::format("{}; usable here: {}", library.value()->version_text(),
+                     list_ofi_providers(*library.value()));
 }
 
 }  // namespace wia

@@ -36,7 +36,8 @@ class OfiWire : public Wire {
 
 Result<std::unique_ptr<OfiWire>> make_ofi_wire(const OfiOptions& options);
 
-// "1.17: tcp;ofi_rxm on eth0, lo": version, provider and NICs; or why there is none.
+// "1.17; usable here: tcp;ofi_rxm on eth0 lo": version, providers in the order of preference; or why there is
+// none.
 Result<std::string> describe_ofi();
 
 }  // namespace wia

@@ -49,7 +49,7 @@ TEST(Ofi, MemoryOfThePoolStaysRegisteredUpToALimit) {
   const OfiLibrary& library = *OfiLibrary::load().value();
   auto nics = find_ofi_nics(library, {{parse_address("127.0.0.1").value()}, false});
   ASSERT_TRUE(nics.ok());
-  auto port = OfiPort::open(library, nics->front());
+  auto port = OfiPort::open(library, nics.value()->front());
   ASSERT_TRUE(port.ok());
   OfiMemoryCache& memory = port.value()->memory();
   MessagePool pool;
