@@ -14,7 +14,8 @@ int Address::port() const {
 std::string Address::text() const {
   char host[NI_MAXHOST] = "?";
   getnameinfo(raw(), length, host, sizeof host, nullptr, 0, NI_NUMERICHOST);
-  return host_and_port(host, port());
+  const std::string text = host, mapped = "::ffff:";  // IPv4 on a socket that takes both
+  return host_and_port(text.starts_with(mapped) ? text.substr(mapped.size()) : text, port());
 }
 
 std::optional<Address> parse_address(const std::string& host) {

@@ -126,6 +126,11 @@ constexpr Setting kSettings[] = {
        return read_size(text, 1ull << 20, 1ull << 46, config.heap_bytes);
      },
      [](const Config& config) { return std::to_string(config.heap_bytes); }},
+    {"WIA_SLICE_SIZE", "longest slice in which a call moves its data; 0: the default", "0, or 64 to 1T",
+     [](std::string_view text, Config& config) {
+       return read_size(text, 64, 1ull << 40, config.slice_bytes);
+     },
+     [](const Config& config) { return std::to_string(config.slice_bytes); }},
     {"WIA_STAGING_SIZE", "staging memory of a rank in a communicator; 0: the default", "0, or 4K to 1T",
      [](std::string_view text, Config& config) {
        return read_size(text, 1ull << 12, 1ull << 40, config.staging_bytes);

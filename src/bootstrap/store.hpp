@@ -57,7 +57,11 @@ class Store {
                                                 const JobIdentity& identity, Deadline deadline);
   virtual ~Store() = default;
 
-  virtual Status set(std::string_view key, std::string_view value) = 0;
+  // The deadline (half a minute where none is given) is for the store's answer.
+  virtual Status set(std::string_view key, std::string_view value, Deadline deadline) = 0;
+  Status set(std::string_view key, std::string_view value) {
+    return set(key, value, Deadline::after_ms(30'000));
+  }
   // Sets the key if it has no value yet; gives the value that stands.
   virtual Result<std::string> set_if_absent(std::string_view key, std::string_view value) = 0;
   // Waits until the key has a value. Timeout: the error names the key.

@@ -44,8 +44,9 @@ class Client final : public Store {
     idle_.push_back(std::move(first));
   }
 
-  Status set(std::string_view key, std::string_view value) override {
-    return call(make_request(Operation::set, key, value)).take_status();
+  using Store::set;
+  Status set(std::string_view key, std::string_view value, Deadline deadline) override {
+    return exchange(make_request(Operation::set, key, value), deadline).take_status();
   }
 
   Result<std::string> set_if_absent(std::string_view key, std::string_view value) override {

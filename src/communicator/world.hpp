@@ -46,6 +46,11 @@ class World {
   // Hash of the name, that nobody else can know.
   uint64_t secret_name(const std::string& name) const;
 
+  // Members that wait for others in vain say so; nothing of this takes longer than a second or two. Gives
+  // those of `members` that have not said so (indices); nothing if the store cannot be asked.
+  void report_waiting(const std::string& call, int index) const;
+  std::vector<int> not_waiting(const std::string& call, size_t members) const;
+
   // All members of a group give a value under the same name and get everybody's, in the order of `members`
   // (ranks of the world). The text of a timeout names the members that are missing; a member that has ended
   // is noticed before.

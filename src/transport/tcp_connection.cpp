@@ -29,7 +29,7 @@ TcpConnection::TcpConnection(FileDescriptor socket, MessagePool* pool)
     : socket_(std::move(socket)), pool_(pool), text_(ends_of(socket_.get())) {}
 
 void TcpConnection::lose(const std::string& reason) {
-  if (loss_.ok()) loss_ = Status::error(Code::unreachable, "{} ({})", reason, text_);
+  if (loss_.ok()) loss_ = Status(Code::unreachable, reason);
 }
 
 // --- Going out --------------------------------------------------------------------------------
@@ -56,7 +56,7 @@ bool TcpConnection::flush() {
       if (errno == EAGAIN) return false;
       if (errno == EINTR) continue;
       // What the peer sent before it went can still be read: read() finds the end.
-      send_failure_ = strerror(errno);
+      send_failure_ = fmt::format("the connection has failed: {}", strerror(errno));
       break;
     }
     const size_t of_head = std::min(static_cast<size_t>(sent), head_left_.size());
@@ -88,9 +88,9 @@ FileDescriptor TcpConnection::take_apart(FrameSink& sink, std::vector<std::byte>
 bool TcpConnection::received(ssize_t count) {
   if (count > 0) return true;
   if (count == 0) {
-    lose(send_failure_.empty() ? "the connection was closed by its end" : send_failure_);
+    lose(send_failure_.empty() ? "it has closed the connection" : send_failure_);
   } else if (errno != EAGAIN && errno != EINTR) {
-    lose(strerror(errno));
+    lose(fmt::format("the connection has failed: {}", strerror(errno)));
   }
   return false;
 }

@@ -3,13 +3,12 @@
 
 #include <cstdlib>
 
+#include "base/json.hpp"
 #include "cli/command.hpp"
-#include "cli/json.hpp"
 
 namespace wia {
 namespace {
 
-using cli::Json;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -74,6 +73,13 @@ TEST(Doctor, FindsAnAlgorithmThatDoesNotExist) {
   DoctorWith command("WIA_ALGORITHM", "all_reduce=ring,broadcast=square");
   EXPECT_EQ(command.wait(), 1);
   EXPECT_THAT(command.output, HasSubstr("broadcast has no algorithm \"square\""));
+}
+
+TEST(Doctor, FindsARuleForInterfacesThatLeavesNone) {
+  DoctorWith command("WIA_NIC", "no-such-nic");
+  EXPECT_EQ(command.wait(), 1);
+  EXPECT_THAT(command.output,
+              AllOf(HasSubstr("problem: WIA_NIC=\"no-such-nic\""), HasSubstr("lo (127.0.0.1)")));
 }
 
 TEST(Doctor, FindsHalfALauncher) {

@@ -78,6 +78,7 @@ class FaultyEndpoint final : public Endpoint {
     return !is_cut(peer) && !happens(faults_.hidden) && inner_.peek(peer, packet);
   }
   void pop(int peer) override { inner_.pop(peer); }
+  bool carries_transfers(int peer) const override { return inner_.carries_transfers(peer); }
   int64_t locate(int peer, const std::byte* data, size_t bytes) const override {
     return inner_.locate(peer, data, bytes);
   }
