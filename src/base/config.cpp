@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::array<std::string_view, 5> kLogLevels = {"debug", "info", "warning", "error", "off"};
 constexpr std::array<std::string_view, 4> kWaits = {"auto", "spin", "yield", "sleep"};
-constexpr std::array<std::string_view, 3> kTransports = {"auto", "shm", "tcp"};
+constexpr std::array<std::string_view, 4> kTransports = {"auto", "shm", "tcp", "ofi"};
 // Read by bootstrap (who this process is in its job), hence known.
 constexpr std::array<std::string_view, 7> kLaunchVariables = {
     "WIA_RANK",   "WIA_WORLD_SIZE", "WIA_MASTER_ADDR", "WIA_MASTER_PORT",
@@ -136,7 +136,7 @@ constexpr Setting kSettings[] = {
        return read_size(text, 1ull << 12, 1ull << 40, config.staging_bytes);
      },
      [](const Config& config) { return std::to_string(config.staging_bytes); }},
-    {"WIA_TRANSPORT", "between nodes; auto: shared memory on one host, else tcp", "auto, shm or tcp",
+    {"WIA_TRANSPORT", "between nodes; auto: shared memory on one host, else tcp", "auto, shm, tcp or ofi",
      [](std::string_view text, Config& config) {
        const int transport = position_of(kTransports, text);
        if (transport >= 0) config.transport = kTransports[static_cast<size_t>(transport)];

@@ -96,12 +96,12 @@ std::vector<int> World::all_ranks() const {
 // Maps what can be mapped. Gives a digit for each rank: 1 where it was.
 std::string World::open_heaps(const std::vector<std::string>& addresses) {
   const int per_node = config_.ranks_per_node;
+  const bool by_network_alone = config_.transport == "tcp" || config_.transport == "ofi";
   std::string reach(static_cast<size_t>(size_), '0');
   heaps_.resize(static_cast<size_t>(size_));
   for (int r = 0; r < size_; ++r) {
     // By the network alone: nodes are what WIA_RANKS_PER_NODE says, else every rank is one.
-    const bool wanted =
-        config_.transport != "tcp" || (per_node > 0 ? r / per_node == rank_ / per_node : r == rank_);
+    const bool wanted = !by_network_alone || (per_node > 0 ? r / per_node == rank_ / per_node : r == rank_);
     if (!wanted) continue;
     auto peer = PeerHeap::open(addresses[r]);
     if (!peer) {
@@ -181,7 +181,7 @@ Paths World::paths_to(int rank) const {
   return reversed(plan_paths(addresses_[rank], addresses_[rank_]), addresses_[rank].port);
 }
 
-std::vector<int> World::rails_to(int rank, const Paths& paths) const {
+std::vector<int> World::rails_to(int rank, int rails) const {
   const int lower = std::min(rank_, rank);
   int local = 0, on_node = 0;
   for (int r = 0; r < size_; ++r) {
@@ -189,7 +189,7 @@ std::vector<int> World::rails_to(int rank, const Paths& paths) const {
     local += r < lower;
     ++on_node;
   }
-  return rails_of(static_cast<int>(paths.rails.size()), local, on_node);
+  return rails_of(rails, local, on_node);
 }
 
 uint64_t World::secret_name(const std::string& name) const {
@@ -224,6 +224,8 @@ void World::choose_wait_policy(const std::vector<std::string>& affinities) {
   log::info("{} ranks of this host on {:.1f} allowed CPUs: {} while waiting", ranks, allowed,
             wait_policy_.spins > 0 ? "spin" : "yield");
   if (has_network()) wait_policy_.before_sleep = [](Doorbell& bell) { Network::existing()->arm(bell); };
+  // libfabric rings no bell.
+  if (has_network() && config_.transport == "ofi") wait_policy_.longest_sleep_ns = 1'000'000;
   WaitPolicy background = wait_policy_;
   background.spins /= 10;
   background.yield_ns /= 10;

@@ -40,9 +40,9 @@ class World {
   bool has_network() const { return !addresses_.empty(); }
   const NetworkAddress& address(int rank) const { return addresses_[rank]; }
   const HashKey& network_key() const { return network_key_; }
-  // Ways from this rank to that one, and which of the rails the two use.
+  // Ways from this rank to that one, and which of so many rails the two use.
   Paths paths_to(int rank) const;
-  std::vector<int> rails_to(int rank, const Paths& paths) const;
+  std::vector<int> rails_to(int rank, int rails) const;
   // Hash of the name, that nobody else can know.
   uint64_t secret_name(const std::string& name) const;
 

@@ -46,7 +46,7 @@ void TcpConnection::send(std::span<const std::byte> head, const std::byte* data,
 }
 
 bool TcpConnection::flush() {
-  while (!head_left_.empty() || !data_left_.empty()) {
+  while (send_failure_.empty() && (!head_left_.empty() || !data_left_.empty())) {
     iovec parts[2] = {part(head_left_), part(data_left_)};
     msghdr message = {};
     message.msg_iov = parts;
@@ -55,7 +55,8 @@ bool TcpConnection::flush() {
     if (sent < 0) {
       if (errno == EAGAIN) return false;
       if (errno == EINTR) continue;
-      lose(fmt::format("the connection has failed: {}", strerror(errno)));
+      // What the peer sent before it went can still be read: read() finds the end.
+      send_failure_ = fmt::format("the connection has failed: {}", strerror(errno));
       break;
     }
     const size_t of_head = std::min(static_cast<size_t>(sent), head_left_.size());
@@ -87,7 +88,7 @@ FileDescriptor TcpConnection::take_apart(FrameSink& sink, std::vector<std::byte>
 bool TcpConnection::received(ssize_t count) {
   if (count > 0) return true;
   if (count == 0) {
-    lose("it has closed the connection");
+    lose(send_failure_.empty() ? "it has closed the connection" : send_failure_);
   } else if (errno != EAGAIN && errno != EINTR) {
     lose(fmt::format("the connection has failed: {}", strerror(errno)));
   }

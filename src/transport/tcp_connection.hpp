@@ -47,6 +47,7 @@ class TcpConnection {
 
   // Going out: what is left of the frame under way.
   bool sending_ = false;
+  std::string send_failure_;  // nothing more can be sent
   std::byte head_[kMaxHead];
   std::span<const std::byte> head_left_, data_left_;
   MessageBuffer* buffer_ = nullptr;

@@ -27,7 +27,7 @@ TEST(Doctor, ShowsTheMachineAndEverySetting) {
   for (const char* word :
        {"version", "CPU", "vector extensions", "allowed CPUs", "CPU quota", "memory", "open files",
         "shared heap", "mapped by another", "membarrier", "communicator of 2", "communicator of 8",
-        "launcher", "WIA_LOG", "WIA_STAGING_SIZE", "default"})
+        "libfabric", "launcher", "WIA_LOG", "WIA_STAGING_SIZE", "default"})
     EXPECT_THAT(command.output, HasSubstr(word));
   EXPECT_THAT(command.output, testing::AnyOf(HasSubstr("all good\n"), HasSubstr("advice: ")));
   EXPECT_THAT(command.error, IsEmpty());
