@@ -55,7 +55,7 @@ bool TcpConnection::flush() {
     if (sent < 0) {
       if (errno == EAGAIN) return false;
       if (errno == EINTR) continue;
-      lose(strerror(errno));
+      can_send_ = false;  // not lost yet: what the peer said before it went is still to be read
       break;
     }
     const size_t of_head = std::min(static_cast<size_t>(sent), head_left_.size());

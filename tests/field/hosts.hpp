@@ -14,7 +14,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <fstream>
@@ -78,7 +77,7 @@ class Hosts {
       delete shared;
       shared = nullptr;
     }
-    if (!shared) shared = new Hosts(std::max(hosts, 4));
+    if (!shared) shared = new Hosts(hosts);
     return *shared;
   }
 
