@@ -366,19 +366,22 @@ std::optional<Trouble> FrameEndpoint::check(bool collective, std::span<const int
     for (int i = 0; i < kAtMost && wire_->connected(p) && wire_->poll(p); ++i) {
     }
   }
+  const auto wanted = [&](int p) {
+    return (collective && peers_[p].missed_in == call_.sequence) ||
+           std::find(partners.begin(), partners.end(), p) != partners.end();
+  };
   for (int p = 0; p < size(); ++p) {
     const Peer& peer = peers_[p];
-    if (peer.failure_code != Code::ok && !peer.has_left)
-      return Trouble{Trouble::failed, p, {}, peer.failure_code, peer.failure};
+    if (peer.failure_code == Code::ok || peer.has_left) continue;
+    // A peer that failed in a later call has done its part in this one.
+    if (collective && peer.call.sequence > call_.sequence && !wanted(p)) continue;
+    return Trouble{Trouble::failed, p, {}, peer.failure_code, peer.failure};
   }
   for (int p = 0; p < size(); ++p) {
     const Peer& peer = peers_[p];
     if (collective && peer.call.sequence == call_.sequence && peer.call.hash != call_.hash)
       return Trouble{Trouble::mismatch, p, peer.call, Code::mismatch, ""};
-    if (!is_gone(p)) continue;
-    const bool wanted = (collective && peer.missed_in == call_.sequence) ||
-                        std::find(partners.begin(), partners.end(), p) != partners.end();
-    if (!wanted) continue;
+    if (!is_gone(p) || !wanted(p)) continue;
     if (peer.has_left)
       return Trouble{Trouble::left, p, {}, Code::peer_failed, "it has left the communicator"};
     const Status& loss = *wire_->loss(p);

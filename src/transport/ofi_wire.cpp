@@ -73,9 +73,7 @@ class PortsWire final : public OfiWire {
   bool flushed() override;
   bool poll(int peer) override;
   const Status* loss(int peer) const override;
-  bool connected(int peer) const override {
-    return !ended_ && (way(peer).heard || control_->connected(peer));
-  }
+  bool connected(int peer) override { return !ended_ && (way(peer).heard || control_->connected(peer)); }
   std::string describe(int peer) const override;
   void end(std::span<const std::byte> last_words) override;
 

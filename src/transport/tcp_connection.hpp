@@ -15,6 +15,8 @@ class TcpConnection {
  public:
   TcpConnection(FileDescriptor socket, MessagePool* pool);
 
+  // False: the peer takes nothing more. The connection is lost once all that it has sent is read.
+  bool can_send() const { return send_failure_.empty() && loss_.ok(); }
   // Part of a frame waits for the socket: no other may be sent.
   bool is_busy() { return sending_ && !flush(); }
   // See Wire::send. Not while busy.

@@ -48,7 +48,7 @@ bool TcpWire::ready(int peer, FrameKind kind) {
   }
   const auto usable = [&](size_t rail) {
     TcpConnection* connection = its.rails[rail].get();
-    return connection && connection->loss().ok() && !connection->is_busy();
+    return connection && !connection->is_busy() && connection->can_send();
   };
   if (kind == FrameKind::packet) return !its.rails.empty() && usable(0);
   for (size_t tried = 0; tried < its.rails.size(); ++tried) {

@@ -14,7 +14,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <fstream>
@@ -71,14 +70,10 @@ class Hosts {
     }();
     return found;
   }
-  // The same ones for all who ask, to the end of the process.
+  // The same ones for all who ask, to the end of the process, unless there are too few.
   static const Hosts& at_least(int hosts) {
     static const Hosts* shared = nullptr;
-    if (shared && shared->size_ < hosts) {
-      delete shared;
-      shared = nullptr;
-    }
-    if (!shared) shared = new Hosts(std::max(hosts, 4));
+    if (!shared || shared->size_ < hosts) shared = new Hosts(hosts);  // ranks may still be on the old ones
     return *shared;
   }
 

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -16,6 +17,7 @@
 #include <unistd.h>
 #include <wia/wia.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -207,6 +209,26 @@ inline void expect_good(const Results& results,
               results[r].text + "\n";
   if (!text.empty()) ADD_FAILURE_AT(where.file_name(), static_cast<int>(where.line())) << text;
 }
+
+// Where processes wait for one another without the library: made before they start. A few seconds at most.
+class Meeting {
+ public:
+  explicit Meeting(int processes)
+      : processes_(processes),
+        come_(static_cast<std::atomic<int>*>(mmap(nullptr, sizeof(std::atomic<int>), PROT_READ | PROT_WRITE,
+                                                  MAP_SHARED | MAP_ANONYMOUS, -1, 0))) {}
+  Meeting(const Meeting&) = delete;
+  Meeting& operator=(const Meeting&) = delete;
+  ~Meeting() { munmap(come_, sizeof *come_); }
+  void arrive_and_wait() const {
+    ++*come_;
+    for (const double began = seconds(); *come_ < processes_ && seconds() - began < 5;) usleep(500);
+  }
+
+ private:
+  const int processes_;
+  std::atomic<int>* const come_;
+};
 
 // --- In a rank -----------------------------------------------------------------------------------------
 

@@ -54,6 +54,7 @@ TEST(S23, AForeignListenerOnThePort) {
 
 // No rank ever joins the other job; at least one of the two jobs runs.
 TEST(S23, TwoJobsOnOnePort) {
+  if (over().ranks_per_host > 0) Hosts::at_least(3);  // both jobs are on the same ones
   for (const bool same_secret : {false, true}) {
     const auto rank_main = [](int) {
       setenv("WIA_INIT_TIMEOUT", "4", 1);

@@ -1,5 +1,5 @@
-// Field case S25: no cliffs between sizes, and a start that stays cheap. What is measured here is printed;
-// times never fail a test.
+// Field case S25: no cliffs between sizes, and a start that stays cheap. What is measured here is printed; as
+// machines are noisy, only a multiple of a limit fails a test.
 #include <algorithm>
 #include <cmath>
 
@@ -8,7 +8,8 @@
 namespace wia::field {
 namespace {
 
-constexpr size_t kLargest = size_t{32} << 20;  // bytes of the larger buffer
+constexpr double kNoise = 10;                                       // so many times a limit is a fault
+const size_t kLargest = size_t{over().network() ? 2u : 32u} << 20;  // bytes of the larger buffer
 
 // Median of 30 (fewer of the large ones), in microseconds, of the slowest rank.
 double median_us(wia_communicator_t* w, const Case& c, void* send, void* recv) {
@@ -33,6 +34,7 @@ int sweep(wia_communicator_t* w, Collective collective) {
   std::memset(out.data(), 0, kLargest);
   const size_t parts = sends_blocks(collective) || receives_blocks(collective) ? ranks : 1;
   double before = 0;
+  bool steep = false;
   std::string cliffs;
   for (size_t bytes = 8; bytes <= kLargest; bytes *= 2) {
     const size_t count = std::max<size_t>(bytes / 4 / parts, 1);
@@ -44,12 +46,14 @@ int sweep(wia_communicator_t* w, Collective collective) {
     if (cliff)
       cliffs += "  " + std::to_string(bytes) + " B: " + std::to_string(before) + " -> " +
                 std::to_string(time) + " us\n";
+    steep |= before > 0 && (time > kNoise * 3 * before || before > kNoise * 1.5 * time);
     before = time;
   }
   if (wia_rank(w) == 0)
     std::printf("%s, %zu ranks: %s\n%s", std::string(name_of(collective)).c_str(), ranks,
                 cliffs.empty() ? "no cliffs" : "cliffs:", cliffs.c_str());
   WIA_CHECK(in.intact() && out.intact());
+  WIA_CHECK(!steep);
   return 0;
 }
 
@@ -89,6 +93,7 @@ TEST(S25Start, CostOfStartsAndGroups) {
       if (me == 0)
         std::printf("%d ranks: start %.1f ms, a sub-group %.2f ms\n", wia_size(w), init * 1e3,
                     (seconds() - began) / 64 * 1e3);
+      WIA_CHECK(init < kNoise * 5 && (seconds() - began) / 64 < kNoise * 0.05);
       return check_sum(w);
     });
     expect_good(results);
