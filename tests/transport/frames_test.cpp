@@ -22,8 +22,7 @@ TEST(Frames, HandshakeIsAsDocumented) {
   const HashKey key{0x0706050403020100, 0x0f0e0d0c0b0a0908};
   Challenge challenge;
   challenge.nonce[0] = 0x1111111111111111, challenge.nonce[1] = 0x2222222222222222;
-  EXPECT_EQ(bytes_of(challenge),
-            "57 49 41 4e 01 00 00 00 11 11 11 11 11 11 11 11 22 22 22 22 22 22 22 22");
+  EXPECT_EQ(bytes_of(challenge), "57 49 41 4e 01 00 00 00 11 11 11 11 11 11 11 11 22 22 22 22 22 22 22 22");
   Hello hello;
   hello.communicator = 0x0123456789abcdef;
   hello.from = 0, hello.to = 1;
