@@ -9,7 +9,7 @@ namespace wia {
 namespace {
 
 constexpr int64_t kLingerMs = 5'000;
-constexpr size_t kMost = 16;
+constexpr size_t kMost = 4;  // communicators: each port holds descriptors
 
 struct Lingering {
   Deadline until;
