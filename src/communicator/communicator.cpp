@@ -175,7 +175,9 @@ const char* Communicator::transport() const {
   const auto shared = std::count_if(members_.begin(), members_.end(),
                                     [this](int member) { return world_ && world_->heap(member) != nullptr; });
   if (shared == size()) return "shared memory";
-  return shared > 1 ? "shared memory and tcp" : "tcp";
+  const bool by_ofi = world_ && world_->config().transport == "ofi";
+  if (shared > 1) return by_ofi ? "shared memory and ofi" : "shared memory and tcp";
+  return by_ofi ? "ofi" : "tcp";
 }
 
 void Communicator::abort(const std::string& reason) { end(Status(Code::aborted, reason), true); }
