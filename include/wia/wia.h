@@ -174,7 +174,8 @@ WIA_API size_t wia_communicator_shared_bytes(const wia_communicator_t* comm);
 /* Nodes that its ranks are on: ranks of one node share memory (or are taken to, by WIA_RANKS_PER_NODE). 0 on
  * error. */
 WIA_API int wia_communicator_num_nodes(const wia_communicator_t* comm);
-/* What carries its data: "shared memory", "tcp", "ofi", "shared memory and tcp". For people; NULL on error. */
+/* What carries its data: "shared memory", "tcp", "ofi", "shared memory and tcp". For people; NULL on error.
+ */
 WIA_API const char* wia_communicator_transport(const wia_communicator_t* comm);
 /* WIA_SUCCESS, or the error that made this communicator unusable, here or on another member (text in
  * wia_last_error_message). */

@@ -214,9 +214,9 @@ void World::choose_wait_policy(const std::vector<std::string>& affinities) {
   // Affinity may differ between ranks (bound to cores); a quota counts for all alike.
   const double allowed = std::min<double>(static_cast<double>(cpus.size()), quota_cpus());
   // The system's own work for a network needs a CPU too: ranks that spin on all of them wait for themselves.
-  const int wanted = ranks + (has_network() ? 1 : 0);
+  // To yield costs less than the look at a socket before it.
   const std::string& wait = config_.wait;
-  if (wait == "spin" || (wait == "auto" && wanted <= allowed)) {
+  if (wait == "spin" || (wait == "auto" && ranks <= allowed && !has_network())) {
     wait_policy_ = WaitPolicy::spin();
   } else {
     wait_policy_ = wait == "sleep" ? WaitPolicy::sleep_soon() : WaitPolicy::yield();
