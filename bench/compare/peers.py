@@ -50,6 +50,7 @@ PEERS = {
     for peer in [
         Peer("wia", "wia", "libwia on ordinary buffers"),
         Peer("wia-alloc", "wia", "libwia on buffers from wia_alloc", ["--alloc"]),
+        Peer("wia-1nic", "wia", "libwia on eth0 alone (cluster)", environment={"WIA_NIC": "eth0"}),
         Peer("limit", "limit", "the memory traffic alone, without any synchronisation (limit_bench.cpp)"),
         _ompi("ompi", "Open MPI as it is"),
         _ompi("ompi-smcoll", "Open MPI with its shared-memory collectives", "--mca coll_sm_priority 100", at_most_cores=True),
@@ -71,7 +72,9 @@ PEERS = {
     ]
 }
 DEFAULT = "ompi ompi-smcoll ompi-ucx mpich mpich-rg impi gloo wia wia-alloc limit".split()
-OURS = ("wia", "wia-alloc")  # what the others are held against; `limit` is no peer either
+CLUSTER = "ompi ompi-han ompi-hanadapt mpich mpich-2rail gloo gloo-2nic wia wia-1nic".split()
+CLUSTER_DIR = pathlib.Path(os.environ.get("CLUSTER_DIR", "/tmp/wia-cluster"))
+OURS = ("wia", "wia-alloc", "wia-1nic")  # what the others are held against; `limit` is no peer either
 
 
 def _intel(program):
@@ -157,15 +160,24 @@ def local(peer, ranks, folder, options):
     return [Process([binary, *options, *peer.options], {**meeting, "WIA_RANK": str(r)}, core(r)) for r in range(ranks)]
 
 
+def cluster_fact(name):
+    """How many nodes or NICs the emulated cluster has, or its rate ("1gbit")."""
+    file = CLUSTER_DIR / name
+    if not file.exists():
+        raise SystemExit(f"run: no cluster is up ({CLUSTER_DIR}); scripts/cluster up makes one")
+    text = file.read_text().strip()
+    return text if name == "rate" else int(text)
+
+
 def cluster(peer, per_node, folder, options):
     """The same over the nodes of the emulated cluster (the script `cluster`), two NICs a node."""
-    state = pathlib.Path(os.environ.get("CLUSTER_DIR", "/tmp/wia-cluster"))
-    nodes = int((state / "nodes").read_text())
+    nodes = cluster_fact("nodes")
     ranks, script = nodes * per_node, ROOT / "scripts/cluster"
     addresses = [f"10.77.0.{i + 1}" for i in range(nodes)]
     hosts = ",".join(f"{a}:{per_node}" for a in addresses)
     nics = "10.77.0.0/24" if peer.name == "ompi-1nic" else "10.77.0.0/24,10.77.1.0/24"
-    options = ["--shm", f"{folder}/harness", "--label", peer.name, "--nics", "eth0,eth1", *options]
+    nic_names = ",".join(f"eth{k}" for k in range(cluster_fact("nics")))
+    options = ["--shm", f"{folder}/harness", "--label", peer.name, "--nics", nic_names, *options]
     launch = [script, "launch"]
     if peer.family == "ompi":
         over = "--bind-to none --oversubscribe --mca mpi_yield_when_idle 1 --mca plm_rsh_no_tree_spawn 1".split()
@@ -184,7 +196,8 @@ def cluster(peer, per_node, folder, options):
         rank = lambda r: ["--rank", str(r), "--size", str(ranks), "--store", folder, *faces, *peer.options]
         return [Process([*on_node(r), _binary("gloo"), *options, *rank(r)]) for r in range(ranks)]
     if peer.family == "wia":
-        meeting = {"WIA_WORLD_SIZE": str(ranks), "WIA_MASTER_ADDR": addresses[0], "WIA_MASTER_PORT": "29610"}
+        port = 29610 + list(PEERS).index(peer.name)
+        meeting = {"WIA_WORLD_SIZE": str(ranks), "WIA_MASTER_ADDR": addresses[0], "WIA_MASTER_PORT": str(port), **peer.environment}
         return [Process([*on_node(r), _binary("wia"), *options, *peer.options], {**meeting, "WIA_RANK": str(r)}) for r in range(ranks)]
     raise SystemExit(f"run: {peer.name} does not run on the emulated cluster")
 

@@ -7,7 +7,7 @@ import csv
 import math
 import statistics
 
-from peers import OURS
+from peers import OURS, cluster_fact
 
 NEAR_NS = 130  # as bench_common.hpp has it
 LARGE = 64 << 10  # from here on the limit means something: below, ranks wait for each other longer than for memory
@@ -91,9 +91,36 @@ def _cell_text(key, value, gbps):
     return text + ("!" if value.failed else "") + ("~" if value.far else "")
 
 
-def side_by_side(rows, gbps=False, b2b=False):
+class Cluster:
+    """What the NICs of the emulated cluster can carry."""
+
+    PAYLOAD = 1448 / 1514  # of a full frame with TCP's time stamps
+
+    def __init__(self, nodes, nics, rate):
+        units = {"gbit": 1e9, "mbit": 1e6}
+        number_text = rate.rstrip("gmbit")
+        self.nodes, self.nics, self.rate = nodes, nics, rate
+        self.nic_bytes_per_us = float(number_text) * units[rate[len(number_text):]] / 8e6 if rate != "none" else None
+
+    @classmethod
+    def that_is_up(cls):
+        return cls(cluster_fact("nodes"), cluster_fact("nics"), cluster_fact("rate"))
+
+    def text(self, ppn):
+        return f"; {self.nodes} nodes x {self.nics} NICs x {self.rate}, {ppn} ranks a node"
+
+    def floor_us(self, op, size):
+        """The least payload that each node must send or receive, at line rate over all of its NICs."""
+        if self.nic_bytes_per_us is None:
+            return None
+        part = (self.nodes - 1) / self.nodes
+        share = {"allreduce": 2 * part, "allgather": part, "reducescatter": part, "broadcast": 1}[op]
+        return share * size / (self.nics * self.nic_bytes_per_us * self.PAYLOAD)
+
+
+def side_by_side(rows, gbps=False, b2b=False, cluster=None):
     values, peers = cells(rows, "b2b_us" if b2b else "median_us")
-    have_ours = [o for o in OURS if o in peers]
+    have_ours = [o for o in OURS if o in peers and o != "wia-1nic"]
     out = []
     for op, ranks in sorted(dict.fromkeys((key[0], key[1]) for key in values), key=lambda k: k[1]):
         keys = sorted(k for k in values if k[:2] == (op, ranks))
@@ -101,6 +128,8 @@ def side_by_side(rows, gbps=False, b2b=False):
         head = ["bytes", *shown, "best peer", *(f"best/{o}" for o in have_ours)]
         if "limit" in shown and "wia" in shown:
             head.append("wia/limit")
+        if cluster:
+            head += ["wia-1nic/wia", "floor", "floor/wia"]
         lines = []
         for key in keys:
             cell = values[key]
@@ -108,6 +137,10 @@ def side_by_side(rows, gbps=False, b2b=False):
             line += [number(ratio(cell, o)) for o in have_ours]
             if "wia/limit" in head:
                 line.append(number(cell["wia"].us / cell["limit"].us if "wia" in cell and "limit" in cell else None))
+            if cluster:
+                floor = cluster.floor_us(op, key[2])
+                wia, one_nic = (cell[p].us if p in cell else None for p in ("wia", "wia-1nic"))
+                line += [number(one_nic / wia if wia and one_nic else None), number(floor), number(floor / wia if wia and floor else None)]
             lines.append(line)
         unit = "GB/s" if gbps else "us, back to back" if b2b else "us, median"
         out.append(f"{op}, {ranks} ranks ({unit})\n\n" + _table(head, lines))

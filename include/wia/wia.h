@@ -109,7 +109,7 @@ typedef struct {
   int num_ranks;
   const int* ranks;
   int my_rank;
-  wia_topology_t* topology; /* NULL until it was discovered */
+  wia_topology_t* topology; /* NULL until wia_discover_topology; the communicator's: not to be freed */
   void* backend_data;       /* NULL once destroyed */
 } wia_communicator_t;
 
@@ -171,6 +171,11 @@ WIA_API wia_status_t wia_communicator_set_algorithm(wia_communicator_t* comm, co
                                                     const char* algorithm);
 /* Bytes of shared memory that all members' parts of this communicator take together. */
 WIA_API size_t wia_communicator_shared_bytes(const wia_communicator_t* comm);
+/* Nodes that its ranks are on: ranks of one node share memory (or are taken to, by WIA_RANKS_PER_NODE). 0 on
+ * error. */
+WIA_API int wia_communicator_num_nodes(const wia_communicator_t* comm);
+/* What carries its data: "shared memory", "tcp", "shared memory and tcp". For people; NULL on error. */
+WIA_API const char* wia_communicator_transport(const wia_communicator_t* comm);
 /* WIA_SUCCESS, or the error that made this communicator unusable, here or on another member (text in
  * wia_last_error_message). */
 WIA_API wia_status_t wia_communicator_status(const wia_communicator_t* comm);
@@ -270,6 +275,82 @@ WIA_API wia_status_t wia_copy_peer(void* destination, const void* source, size_t
 WIA_API wia_status_t
 wia_synchronize(void); /* waits for copies and for wia_send_async and wia_recv_async of this thread */
 WIA_API bool wia_can_access_peer(int device, int peer);
+
+/* What joins two devices: the same device; shared memory of a host, within and across NUMA nodes; PCIe and
+ * the links of accelerators; the network. */
+typedef enum {
+  WIA_CONNECTION_SELF,
+  WIA_CONNECTION_SHM,
+  WIA_CONNECTION_NUMA,
+  WIA_CONNECTION_PCIE,
+  WIA_CONNECTION_NVLINK,
+  WIA_CONNECTION_XGMI,
+  WIA_CONNECTION_NETWORK,
+#ifndef WIA_NO_CHAPTER_NAMES /* for programs that have others of the chapter's names */
+  SELF = WIA_CONNECTION_SELF,
+  SHM = WIA_CONNECTION_SHM,
+  NUMA = WIA_CONNECTION_NUMA,
+  PCIE = WIA_CONNECTION_PCIE,
+  NVLINK = WIA_CONNECTION_NVLINK,
+  XGMI = WIA_CONNECTION_XGMI,
+  NETWORK = WIA_CONNECTION_NETWORK
+#endif
+} ConnectionType;
+
+typedef struct {
+  int source_device;
+  int target_device;
+  float bandwidth_gbps; /* GB/s, 10^9 bytes a second; NaN: unknown */
+  float latency_us;     /* microseconds, one way; NaN: unknown */
+  ConnectionType type;
+  bool supports_p2p; /* false also where it is not known */
+} DeviceLink;
+
+/* How a figure is known: measured here; said by the system or the vendor; taken from a link that is alike. */
+typedef enum {
+  WIA_EVIDENCE_UNKNOWN,
+  WIA_EVIDENCE_MEASURED,
+  WIA_EVIDENCE_REPORTED,
+  WIA_EVIDENCE_ASSUMED
+} wia_evidence_t;
+typedef enum { WIA_FIGURE_BANDWIDTH, WIA_FIGURE_LATENCY } wia_figure_t;
+
+/* Begins with its size, so that it can grow. Rank 0's options count, but for `progress`. */
+typedef struct {
+  size_t struct_size;                                         /* sizeof(wia_topology_options_t) */
+  bool measure;                                               /* false: only what the system tells */
+  uint64_t largest_bytes;                                     /* of a message; 0: 1 GiB */
+  int64_t budget_ms;                                          /* about so long for a pair of ranks; 0: 1000 */
+  void (*progress)(int pairs_done, int pairs, void* context); /* called before each pair, or NULL */
+  void* progress_context;
+} wia_topology_options_t;
+
+/* Collective over `comm`, on which nothing else may be under way: its ranks are the devices, and every
+ * ordered pair is measured, one after the other: bandwidth as the best of messages of 1 MiB to 1 GiB, latency
+ * as half a round trip of 8 bytes. Of more than 16 ranks a sample is measured, and the others are assumed to
+ * be as those that are alike. Also sets comm->topology, until the next call on `comm`. comm NULL: the devices
+ * of this host, nothing measured; these are its accelerators, or the NUMA nodes where there are none. The
+ * caller frees what is returned. NULL on error. Source: 6.2, discover_topology. */
+WIA_API wia_topology_t* wia_discover_topology(wia_communicator_t* comm);
+/* The same with options; NULL: as above. */
+WIA_API wia_topology_t* wia_discover_topology_with(wia_communicator_t* comm,
+                                                   const wia_topology_options_t* options);
+WIA_API int wia_topology_num_devices(const wia_topology_t* topology); /* -1 on error */
+/* *link = the link from `source` to `target`, each 0 to wia_topology_num_devices - 1. */
+WIA_API wia_status_t wia_topology_link(const wia_topology_t* topology, int source, int target,
+                                       DeviceLink* link);
+/* How a figure of that link is known. WIA_EVIDENCE_UNKNOWN: not, or an argument is wrong. */
+WIA_API wia_evidence_t wia_topology_evidence(const wia_topology_t* topology, int source, int target,
+                                             wia_figure_t figure);
+/* JSON with everything that is known, docs/formats/topology.md; the text lives as long as the topology. */
+WIA_API const char* wia_topology_json(const wia_topology_t* topology);
+WIA_API wia_status_t wia_topology_write(const wia_topology_t* topology, const char* file);
+/* What wia_topology_write, `wia topology --json` or a person has written. A file with anything wrong in it is
+ * refused with an error that names the place. NULL on error. */
+WIA_API wia_topology_t* wia_topology_read(const char* file);
+WIA_API void wia_topology_free(wia_topology_t* topology); /* NULL is allowed */
+/* "NVLINK"; "?" for an unknown one. */
+WIA_API const char* wia_connection_type_str(ConnectionType type);
 
 /* 6.3 Tensors on host memory. `shape` has `dims` extents. data == NULL: the library allocates (as wia_alloc
  * does) and owns; else the caller's memory is used and must outlive the tensor. */

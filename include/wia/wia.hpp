@@ -333,6 +333,42 @@ class Collectives {
   }
 };
 
+// ---- Topology --------------------------------------------------------------------------------------
+
+// What is connected to what: devices 0 to size() - 1 (the ranks of a communicator, or this host's devices)
+// and a link for every ordered pair, as wia_discover_topology says. Move-only.
+class Topology {
+ public:
+  static Result<Topology> of_host() { return take(wia_discover_topology(nullptr)); }
+  static Result<Topology> read(const std::string& file) { return take(wia_topology_read(file.c_str())); }
+  static Result<Topology> take(wia_topology_t* topology) {  // takes it over; NULL: the last error
+    if (!topology) return Status::of(wia_last_error());
+    return Topology(topology);
+  }
+
+  int size() const { return wia_topology_num_devices(handle_.get()); }
+  Result<DeviceLink> link(int source, int target) const {
+    DeviceLink link{};
+    const wia_status_t code = wia_topology_link(handle_.get(), source, target, &link);
+    if (code != WIA_SUCCESS) return Status::of(code);
+    return link;
+  }
+  wia_evidence_t evidence(int source, int target, wia_figure_t figure) const {
+    return wia_topology_evidence(handle_.get(), source, target, figure);
+  }
+  std::string json() const { return wia_topology_json(handle_.get()); }
+  Status write(const std::string& file) const {
+    return Status::of(wia_topology_write(handle_.get(), file.c_str()));
+  }
+
+ private:
+  struct Free {
+    void operator()(wia_topology_t* topology) const { wia_topology_free(topology); }
+  };
+  explicit Topology(wia_topology_t* topology) : handle_(topology) {}
+  std::unique_ptr<wia_topology_t, Free> handle_;
+};
+
 // ---- Communicators ---------------------------------------------------------------------------------
 
 // A group of ranks. Move-only. Owns what it was made with (init, init_rank, split, duplicate, create, adopt)
@@ -387,6 +423,15 @@ class Communicator : public Collectives<Status> {
     return make([&](auto** out) {
       return wia_communicator_create(comm_, ranks.data(), static_cast<int>(ranks.size()), out);
     });
+  }
+  // Collective; see wia_discover_topology. Without a time: the library's.
+  Result<Topology> discover_topology(bool measure = true, std::chrono::milliseconds budget = {}) const {
+    wia_topology_options_t options{};
+    options.struct_size = sizeof options;
+    options.measure = measure;
+    options.budget_ms = budget.count();
+    if (!comm_) return Status(WIA_ERROR_INVALID_ARGUMENT, "wia::Communicator: is not valid");
+    return Topology::take(wia_discover_topology_with(comm_, &options));
   }
   Status abort() const { return Status::of(wia_communicator_abort(comm_)); }
   Status status() const { return Status::of(wia_communicator_status(comm_)); }

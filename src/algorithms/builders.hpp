@@ -65,7 +65,9 @@ Result<Schedule> hierarchical_all_gather_ring(const Shape& shape);
 Result<Schedule> hierarchical_reduce_scatter(const Shape& shape);
 Result<Schedule> hierarchical_reduce_scatter_ring(const Shape& shape);
 Result<Schedule> hierarchical_broadcast(const Shape& shape);
+Result<Schedule> hierarchical_broadcast_chain(const Shape& shape);
 Result<Schedule> hierarchical_reduce(const Shape& shape);
+Result<Schedule> hierarchical_reduce_chain(const Shape& shape);
 Result<Schedule> hierarchical_barrier(const Shape& shape);
 Result<Schedule> hierarchical_all_to_all(const Shape& shape);
 

@@ -13,7 +13,6 @@
 namespace wia {
 namespace {
 
-constexpr int kRadix = 2;
 constexpr Lanes kFirst{0, 1}, kAcross{2, 3}, kLast{4, 5};
 
 // Each rank of a node with the columns it serves.
@@ -27,6 +26,21 @@ Blocks columns_of(const Nodes& nodes, int node) {
   return Blocks(lists);
 }
 
+// What runs across nodes.
+struct RootedPhases {
+  void (*broadcast)(Flow& flow, int root, Run run, Place from, Place to);
+  void (*reduce)(Flow& flow, int root, uint32_t chunk, Place own, Place result);
+};
+
+void tree_broadcast(Flow& flow, int root, Run run, Place from, Place to) {
+  knomial_broadcast(flow, root, 2, run, from, to);
+}
+void tree_reduce(Flow& flow, int root, uint32_t chunk, Place own, Place result) {
+  knomial_reduce(flow, root, 2, chunk, own, result);
+}
+
+constexpr RootedPhases kTrees{tree_broadcast, tree_reduce}, kChains{chain_broadcast, chain_reduce};
+
 int index_of_root(const Shape& shape, const Team& node_team) {
   for (int i = 0; i < node_team.size(); ++i) {
     if (node_team.ranks[i] == shape.root) return i;
@@ -34,9 +48,7 @@ int index_of_root(const Shape& shape, const Team& node_team) {
   return -1;  // in another node
 }
 
-}  // namespace
-
-Result<Schedule> hierarchical_broadcast(const Shape& shape) {
+Result<Schedule> broadcast(const Shape& shape, const RootedPhases& across) {
   const Nodes nodes(shape);
   const Team team = nodes.my_node_team();
   const Blocks blocks = columns_of(nodes, nodes.my_node());
@@ -61,14 +73,14 @@ Result<Schedule> hierarchical_broadcast(const Shape& shape) {
     const int column = served.first + i;
     const Team column_team = nodes.column_team(column);
     Flow flow(builder, column_team, Buffer::output, kAcross, 0);
-    knomial_broadcast(flow, root_node, kRadix, Run{static_cast<uint32_t>(column), 1}, data, data);
+    across.broadcast(flow, root_node, Run{static_cast<uint32_t>(column), 1}, data, data);
   }
   if (root < 0) sharing.sends_after(kAcross.in);
   share_directly(sharing, blocks, data, data, {.complete = root, .arrivals = nullptr});
   return std::move(builder).finish();
 }
 
-Result<Schedule> hierarchical_reduce(const Shape& shape) {
+Result<Schedule> reduce(const Shape& shape, const RootedPhases& across) {
   const Nodes nodes(shape);
   const Team team = nodes.my_node_team();
   const Blocks blocks = columns_of(nodes, nodes.my_node());
@@ -94,7 +106,7 @@ Result<Schedule> hierarchical_reduce(const Shape& shape) {
     const int column = served.first + i;
     const Team column_team = nodes.column_team(column);
     Flow flow(builder, column_team, Buffer::input, kAcross, 0);
-    knomial_reduce(flow, root_node, kRadix, static_cast<uint32_t>(column), sums, result);
+    across.reduce(flow, root_node, static_cast<uint32_t>(column), sums, result);
   }
   Flow gathering(builder, team, Buffer::input, kLast, columns);
   gathering.sends_after(kFirst.out);
@@ -109,6 +121,13 @@ Result<Schedule> hierarchical_reduce(const Shape& shape) {
   }
   return std::move(builder).finish();
 }
+
+}  // namespace
+
+Result<Schedule> hierarchical_broadcast(const Shape& shape) { return broadcast(shape, kTrees); }
+Result<Schedule> hierarchical_broadcast_chain(const Shape& shape) { return broadcast(shape, kChains); }
+Result<Schedule> hierarchical_reduce(const Shape& shape) { return reduce(shape, kTrees); }
+Result<Schedule> hierarchical_reduce_chain(const Shape& shape) { return reduce(shape, kChains); }
 
 Result<Schedule> hierarchical_barrier(const Shape& shape) {
   constexpr int kLane = 0, kCome = 0, kGo = 1;  // tags

@@ -51,8 +51,10 @@ void recursive_doubling_all_reduce(Flow& flow, Run run, Place own, Place result,
 
 // From member `root`'s `from` to everyone else's `to`.
 void knomial_broadcast(Flow& flow, int root, int radix, Run run, Place from, Place to);
+void chain_broadcast(Flow& flow, int root, Run run, Place from, Place to);
 // The sum of all `own` to member `root`'s `result`.
 void knomial_reduce(Flow& flow, int root, int radix, uint32_t chunk, Place own, Place result);
+void chain_reduce(Flow& flow, int root, uint32_t chunk, Place own, Place result);
 
 // Nobody leaves before all have come. Steps go to `lane`, messages have tags from `tag` on.
 void direct_barrier(Builder& builder, const Team& team, int lane, int tag);

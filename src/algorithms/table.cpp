@@ -82,6 +82,10 @@ constexpr Algorithm kAlgorithms[] = {
      chain_broadcast},
     {broadcast, "hierarchical", "spread inside the root's node, across nodes by trees, shared inside nodes",
      kRankOrder, kUneven, hierarchical_broadcast},
+    {broadcast, "hierarchical_chain",
+     "spread inside the root's node, from node to node slice behind slice, shared inside nodes: for large "
+     "data",
+     kRankOrder, kUneven, hierarchical_broadcast_chain},
 
     {reduce, "direct", "everybody sends to the root, who adds it all up", kRankOrder, kUneven, direct_reduce},
     {reduce, "two_phase", "each rank adds up one chunk of all inputs and sends the sum to the root",
@@ -94,6 +98,10 @@ constexpr Algorithm kAlgorithms[] = {
      chain_reduce},
     {reduce, "hierarchical", "inside nodes directly, across nodes by trees, collected in the root's node",
      kAnyOrder, kUneven, hierarchical_reduce},
+    {reduce, "hierarchical_chain",
+     "inside nodes directly, from node to node slice behind slice, collected in the root's node: for large "
+     "data",
+     kAnyOrder, kUneven, hierarchical_reduce_chain},
 
     {gather, "direct", "everybody sends to the root", kRankOrder, kUneven, direct_gather},
     {gather, "knomial", "a tree of radix 4: few messages for small data", kRankOrder, kUneven,

@@ -13,11 +13,9 @@ int Address::port() const {
 
 std::string Address::text() const {
   char host[NI_MAXHOST] = "?";
-  const auto& in6 = reinterpret_cast<const sockaddr_in6*>(&storage)->sin6_addr;
-  if (family() == AF_INET6 && IN6_IS_ADDR_V4MAPPED(&in6))
-    return host_and_port(inet_ntop(AF_INET, in6.s6_addr + 12, host, sizeof host), port());
   getnameinfo(raw(), length, host, sizeof host, nullptr, 0, NI_NUMERICHOST);
-  return host_and_port(host, port());
+  const std::string text = host, mapped = "::ffff:";  // IPv4 on a socket that takes both
+  return host_and_port(text.starts_with(mapped) ? text.substr(mapped.size()) : text, port());
 }
 
 bool Address::is_loopback() const {

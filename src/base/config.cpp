@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::array<std::string_view, 5> kLogLevels = {"debug", "info", "warning", "error", "off"};
 constexpr std::array<std::string_view, 4> kWaits = {"auto", "spin", "yield", "sleep"};
-constexpr std::array<std::string_view, 3> kTransports = {"auto", "shm", "tcp"};
+constexpr std::array<std::string_view, 4> kTransports = {"auto", "shm", "tcp", "ofi"};
 // Read by bootstrap (who this process is in its job), hence known.
 constexpr std::array<std::string_view, 7> kLaunchVariables = {
     "WIA_RANK",   "WIA_WORLD_SIZE", "WIA_MASTER_ADDR", "WIA_MASTER_PORT",
@@ -126,12 +126,17 @@ constexpr Setting kSettings[] = {
        return read_size(text, 1ull << 20, 1ull << 46, config.heap_bytes);
      },
      [](const Config& config) { return std::to_string(config.heap_bytes); }},
+    {"WIA_SLICE_SIZE", "longest slice in which a call moves its data; 0: the default", "0, or 64 to 1T",
+     [](std::string_view text, Config& config) {
+       return read_size(text, 64, 1ull << 40, config.slice_bytes);
+     },
+     [](const Config& config) { return std::to_string(config.slice_bytes); }},
     {"WIA_STAGING_SIZE", "staging memory of a rank in a communicator; 0: the default", "0, or 4K to 1T",
      [](std::string_view text, Config& config) {
        return read_size(text, 1ull << 12, 1ull << 40, config.staging_bytes);
      },
      [](const Config& config) { return std::to_string(config.staging_bytes); }},
-    {"WIA_TRANSPORT", "between nodes; auto: shared memory on one host, else tcp", "auto, shm or tcp",
+    {"WIA_TRANSPORT", "between nodes; auto: shared memory on one host, else tcp", "auto, shm, tcp or ofi",
      [](std::string_view text, Config& config) {
        const int transport = position_of(kTransports, text);
        if (transport >= 0) config.transport = kTransports[static_cast<size_t>(transport)];

@@ -22,8 +22,9 @@ struct Config {
   bool strict = false;             // WIA_STRICT: 0 or 1
   std::string algorithms;          // WIA_ALGORITHM: "all_reduce=ring,broadcast=knomial"
   std::string wait = "auto";       // WIA_WAIT: auto, spin, yield, sleep
-  std::string transport = "auto";  // WIA_TRANSPORT: auto, shm, tcp
+  std::string transport = "auto";  // WIA_TRANSPORT: auto, shm, tcp, ofi
   size_t heap_bytes = 0;     // WIA_HEAP_SIZE: address space for shared memory; 0: by the machine's memory
+  size_t slice_bytes = 0;    // WIA_SLICE_SIZE: longest slice of a chunk; 0: default
   size_t staging_bytes = 0;  // WIA_STAGING_SIZE: per rank and communicator; 0: default
   std::string nic;           // WIA_NIC: "eth0,eth1", "^docker"; empty: the default choice
 

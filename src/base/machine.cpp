@@ -10,6 +10,18 @@
 #include "base/parse.hpp"
 
 namespace wia {
+namespace {
+
+std::optional<uint64_t> number_in(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  const auto value = parse_integer(line);
+  if (!value || *value < 0) return std::nullopt;
+  return static_cast<uint64_t>(*value);
+}
+
+}  // namespace
 
 std::vector<int> affinity() {
   cpu_set_t set;
@@ -61,6 +73,31 @@ size_t last_level_cache_bytes() {
     return largest ? largest : size_t{32} << 20;
   }();
   return bytes;
+}
+
+Memory memory() {
+  Memory found;
+  std::ifstream meminfo("/proc/meminfo");
+  std::string name, unit;
+  uint64_t kib = 0;
+  while (meminfo >> name >> kib && std::getline(meminfo, unit)) {
+    if (name == "MemTotal:") found.total = kib * 1024;
+    if (name == "MemAvailable:") found.available = kib * 1024;
+  }
+  struct Files {
+    const char *limit, *used;
+  };
+  static constexpr Files kGroups[] = {
+      {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"},
+      {"/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"}};
+  for (const Files& files : kGroups) {
+    const auto limit = number_in(files.limit), used = number_in(files.used);
+    if (!limit || !used || *limit >= found.total.value_or(UINT64_MAX)) continue;  // no limit at all
+    found.cgroup_limit = limit;
+    const uint64_t left = *limit > *used ? *limit - *used : 0;
+    found.available = std::min(found.available.value_or(left), left);
+  }
+  return found;
 }
 
 std::string host_name() {

@@ -1,6 +1,8 @@
 // Facts about this machine that the standard library does not know.
 #pragma once
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,5 +19,11 @@ std::string host_name();  // empty: the system does not say
 
 // Bytes of the largest cache; 32 MiB where the system does not say.
 size_t last_level_cache_bytes();
+
+// What the system does not tell is nothing.
+struct Memory {
+  std::optional<uint64_t> total, available, cgroup_limit;  // bytes; available: also within the cgroup's limit
+};
+Memory memory();
 
 }  // namespace wia

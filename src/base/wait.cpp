@@ -6,15 +6,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <climits>
 #include <cstdio>
 
 namespace wia {
 namespace {
 
-constexpr int64_t kLookEvery = 1'000'000;      // ns
-constexpr int64_t kLongestSleep = 20'000'000;  // ns; trouble is looked for at least so often
-constexpr int64_t kBlindSleep = 1'000'000;     // without membarrier a ring may be missed: sleep shortly
+constexpr int64_t kLookEvery = 1'000'000;   // ns
+constexpr int64_t kBlindSleep = 1'000'000;  // without membarrier a ring may be missed: sleep shortly
 
 // Makes every ringer's store visible before its load of `sleepers`, on the sleeper's account.
 bool fence_everyone() {
@@ -45,7 +45,8 @@ bool Waiter::pause_slowly() {
     if (policy_.before_sleep) policy_.before_sleep(bell_);
   } else {
     static const bool fenced = fence_everyone();
-    const int64_t longest = fenced ? kLongestSleep : kBlindSleep;
+    const int64_t longest =
+        fenced ? policy_.longest_sleep_ns : std::min(policy_.longest_sleep_ns, kBlindSleep);
     const timespec limit{0, static_cast<long>(longest)};
     syscall(SYS_futex, reinterpret_cast<uint32_t*>(&bell_.rings), FUTEX_WAIT, seen_, &limit, nullptr, 0);
     seen_ = bell_.rings.load(std::memory_order_acquire);

@@ -26,12 +26,13 @@ struct WaitPolicy {
   int spins = 2000;              // polls with a pause in between
   int64_t yield_ns = 2'000'000;  // then polls with sched_yield, for so long; then sleep
   bool sleep = true;
+  int64_t longest_sleep_ns = 20'000'000;  // what nobody rings for is looked for at least so often
   // Called before each sleep: whoever has news from elsewhere than memory must now ring the bell.
   void (*before_sleep)(Doorbell& bell) = nullptr;
 
-  static WaitPolicy spin() { return {20000, 5'000'000, true, nullptr}; }
-  static WaitPolicy yield() { return {0, 5'000'000, true, nullptr}; }
-  static WaitPolicy sleep_soon() { return {0, 0, true, nullptr}; }
+  static WaitPolicy spin() { return {.spins = 20000, .yield_ns = 5'000'000}; }
+  static WaitPolicy yield() { return {.spins = 0, .yield_ns = 5'000'000}; }
+  static WaitPolicy sleep_soon() { return {.spins = 0, .yield_ns = 0}; }
 };
 
 // One wait: pause() between two polls. Reset by constructing anew.

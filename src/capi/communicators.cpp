@@ -108,6 +108,16 @@ size_t wia_communicator_shared_bytes(const wia_communicator_t* comm) {
   return c ? c->shared_bytes() : 0;
 }
 
+int wia_communicator_num_nodes(const wia_communicator_t* comm) {
+  const Communicator* c = resolve(comm);
+  return c ? c->num_nodes() : 0;
+}
+
+const char* wia_communicator_transport(const wia_communicator_t* comm) {
+  const Communicator* c = resolve(comm);
+  return c ? c->transport() : nullptr;
+}
+
 wia_status_t wia_communicator_status(const wia_communicator_t* comm) {
   Communicator* c = resolve(comm);
   return c ? report(c->status()) : wia_last_error();

@@ -10,6 +10,7 @@ namespace {
 struct Handle {
   wia_communicator_t shown;
   std::shared_ptr<Communicator> communicator;
+  std::unique_ptr<wia_topology> topology;
 };
 
 std::mutex mutex_;
@@ -49,6 +50,16 @@ wia_communicator_t* publish(std::shared_ptr<Communicator> communicator) {
   std::lock_guard lock(mutex_);
   handles().push_back(std::move(handle));
   return &handles().back()->shown;
+}
+
+void show_topology(wia_communicator_t* handle, std::unique_ptr<wia_topology> topology) {
+  std::lock_guard lock(mutex_);
+  for (const auto& known : handles()) {
+    if (&known->shown != handle) continue;
+    handle->topology = topology.get();
+    known->topology = std::move(topology);
+    return;
+  }
 }
 
 void destroy(wia_communicator_t* handle) {

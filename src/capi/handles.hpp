@@ -5,6 +5,7 @@
 
 #include "base/status.hpp"
 #include "communicator/communicator.hpp"
+#include "topology/topology.hpp"
 #include "wia/wia.h"
 
 struct wia_tensor {
@@ -17,6 +18,11 @@ struct wia_tensor {
     for (const size_t extent : shape) n *= extent;
     return n;
   }
+};
+
+struct wia_topology {
+  std::shared_ptr<const wia::Topology> topology;
+  std::string json;  // of it
 };
 
 namespace wia::capi {
@@ -36,6 +42,8 @@ Communicator* resolve(const wia_communicator_t* handle);
 Communicator* behind(const wia_communicator_t* handle);  // the same for a handle that is one; reports nothing
 // Makes a handle; destroyed by wia_finalize at the latest.
 wia_communicator_t* publish(std::shared_ptr<Communicator> communicator);
+// What the handle's `topology` shows from now on.
+void show_topology(wia_communicator_t* handle, std::unique_ptr<wia_topology> topology);
 void destroy(wia_communicator_t* handle);
 void destroy_all();
 

@@ -10,6 +10,7 @@
 #include "base/fork.hpp"
 #include "bootstrap/launch.hpp"
 #include "capi/handles.hpp"
+#include "topology/nics.hpp"
 
 namespace wia::capi {
 namespace {
@@ -70,6 +71,13 @@ void wait_for_others(StoreServer& server, int rank, const Config& config) {
     log::warning(
         "ranks {} have not left; once this process has ended they cannot make communicators any more",
         fmt::join(present, ", "));
+}
+
+// Where others reach this host: WIA_MASTER_ADDR, else the first address of the first network interface.
+std::string meeting_host(const Config& config) {
+  if (const auto given = environment("WIA_MASTER_ADDR"); given && !given->empty()) return *given;
+  const auto nics = select_nics(list_nics(), config.nic);
+  return nics ? nics.value().front().addresses.front().text() : "127.0.0.1";
 }
 
 // "wia1 HOST PORT SECRET"
@@ -133,10 +141,17 @@ wia_status_t wia_get_unique_id(wia_unique_id_t* id) {
     return report(Status(Code::system, "no random numbers from the system"));
   std::string secret;
   for (const unsigned char byte : random) secret += fmt::format("{:02x}", byte);
-  auto server = StoreServer::start("127.0.0.1", 0, JobIdentity{"unique-id", secret, 0});
+  auto config = Config::from_environment();
+  if (!config) return report(config.take_status());
+  const std::string host = meeting_host(config.value());
+  auto server =
+      StoreServer::start(host.starts_with("127.") ? host : "", 0, JobIdentity{"unique-id", secret, 0});
   if (!server) return report(server.take_status());
   *id = {};
-  std::snprintf(id->bytes, sizeof id->bytes, "wia1 127.0.0.1 %d %s", server.value()->port(), secret.c_str());
+  const int length = std::snprintf(id->bytes, sizeof id->bytes, "wia1 %s %d %s", host.c_str(),
+                                   server.value()->port(), secret.c_str());
+  if (length < 0 || static_cast<size_t>(length) >= sizeof id->bytes || host.size() > 63)
+    return report(Status::error(Code::invalid_argument, "WIA_MASTER_ADDR is too long: {}", host));
   std::lock_guard lock(mutex_);
   servers().ids.push_back(std::move(server.value()));
   return WIA_SUCCESS;

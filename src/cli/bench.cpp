@@ -59,10 +59,11 @@ int join(const Options& options, const Launch& found) {
   if (found.rank == 0) check_json_file(options.json);
   wia_communicator_t* world = nullptr;
   if (wia_init(&world) != WIA_SUCCESS) throw std::runtime_error(wia_last_error_message());
-  Meeting meeting(world, std::max(options.iterations, kMostIterations));
-  Report report(options, plan, meeting);
+  auto meeting = Meeting::make(world, std::max(options.iterations, kMostIterations));
+  Report report(options, plan, *meeting, world);
   report.begin();
-  const uint64_t wrong = measure_all(options, plan, world, meeting, report);
+  const uint64_t wrong = measure_all(options, plan, world, *meeting, report);
+  meeting.reset();
   wia_finalize();
   report.finish();
   return wrong == 0 ? 0 : 1;

@@ -1,7 +1,6 @@
 #include "cli/bench_measure.hpp"
 
 #include <algorithm>
-#include <stdexcept>
 #include <vector>
 
 #include "base/deadline.hpp"
@@ -12,10 +11,6 @@ namespace wia::cli::bench {
 namespace {
 
 constexpr int kWarmUp = 3, kLeastIterations = 7;
-
-void must(wia_status_t status) {
-  if (status != WIA_SUCCESS) throw std::runtime_error(wia_last_error_message());
-}
 
 class Run {
  public:
@@ -64,27 +59,15 @@ class Run {
   }
 
   void time(Measurement* result) {
-    const int count = result->iterations;
-    Meeting::Stamp* own = meeting_.stamps(meeting_.rank());
-    for (int i = 0; i < count; ++i) {
+    std::vector<Meeting::Stamp> own(static_cast<size_t>(result->iterations));
+    for (auto& [start, end] : own) {
       meeting_.barrier();
-      const int64_t start = now_ns();
+      start = now_ns();
       must(buffers_.call());
-      own[i] = {start, now_ns()};
+      end = now_ns();
     }
     meeting_.barrier();
-    std::vector<int64_t> times;
-    for (int i = 0; i < count && meeting_.rank() == 0; ++i) {
-      auto [start, end] = own[i];
-      for (int rank = 1; rank < meeting_.ranks(); ++rank) {
-        const Meeting::Stamp& other = meeting_.stamps(rank)[i];
-        start = std::min(start, other.start);
-        end = std::max(end, other.end);
-      }
-      times.push_back(end - start);
-    }
-    meeting_.barrier();
-    if (times.empty()) return;
+    std::vector<int64_t> times = meeting_.times(own);
     std::sort(times.begin(), times.end());
     const auto microseconds = [&](size_t i) {
       return static_cast<double>(times[std::min(i, times.size() - 1)]) * 1e-3;

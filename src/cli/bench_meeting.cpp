@@ -1,37 +1,15 @@
 #include "cli/bench_meeting.hpp"
 
-#include <fcntl.h>
-#include <fmt/core.h>
-#include <poll.h>
 #include <sched.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <stdexcept>
 
 #include "base/machine.hpp"
-#include "base/random.hpp"
+#include "cli/bench_meeting_shared.hpp"
 
 namespace wia::cli::bench {
 namespace {
-
-constexpr size_t kHead = 4096;
-
-void must(wia_status_t status) {
-  if (status != WIA_SUCCESS) throw std::runtime_error(wia_last_error_message());
-}
-
-void relax() {
-#if defined(__x86_64__) || defined(__i386__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
-}
 
 double cpus_of_all_ranks(wia_communicator_t* world) {
   cpu_set_t set;
@@ -41,109 +19,52 @@ double cpus_of_all_ranks(wia_communicator_t* world) {
   return std::min<double>(CPU_COUNT(&set), quota_cpus());
 }
 
-// Where rank 0's memory is.
-struct Address {
-  int64_t pid, fd;
-  uint64_t nonce;
+// Ranks on several hosts: their clocks differ, so a call takes as long as it took the rank that it took
+// longest.
+class NetworkMeeting final : public Meeting {
+ public:
+  explicit NetworkMeeting(wia_communicator_t* world) : Meeting(world) {
+    must(wia_communicator_duplicate(world, &own_));
+  }
+  ~NetworkMeeting() override { wia_communicator_destroy(own_); }
+  const char* timing() const override {
+    return "each call after a barrier that is not counted, by each rank's own CLOCK_MONOTONIC, the longest "
+           "over ranks";
+  }
+  void barrier() override { must(wia_barrier_async(own_, nullptr)); }
+  int64_t agree(int64_t value) override {
+    must(wia_broadcast_buffer(&value, 1, WIA_INT64, 0, own_, nullptr));
+    return value;
+  }
+  uint64_t sum(uint64_t value) override {
+    must(wia_all_reduce(&value, &value, 1, WIA_UINT64, WIA_OP_SUM, own_, nullptr));
+    return value;
+  }
+  std::vector<int64_t> times(std::span<const Stamp> own) override {
+    std::vector<int64_t> longest;
+    for (const Stamp& stamp : own) longest.push_back(stamp.end - stamp.start);
+    must(
+        wia_all_reduce(longest.data(), longest.data(), longest.size(), WIA_INT64, WIA_OP_MAX, own_, nullptr));
+    return longest;
+  }
+  void give_up() override { wia_communicator_abort(own_); }
+
+ private:
+  wia_communicator_t* own_ = nullptr;
 };
 
 }  // namespace
 
-Meeting::Meeting(wia_communicator_t* world, int stamps)
-    : rank_(wia_rank(world)),
-      ranks_(wia_size(world)),
-      stamps_((static_cast<size_t>(stamps) + 7) / 8 * 8),  // whole cache lines
-      bytes_(kHead + stamps_ * static_cast<size_t>(ranks_) * sizeof(Stamp)) {
-  static_assert(sizeof(Shared) <= kHead);
-  allowed_cpus_ = cpus_of_all_ranks(world);
-  spins_ = ranks_ <= allowed_cpus_;
-  Address address = {getpid(), -1, 0};
-  if (rank_ == 0) {
-    create();
-    address.fd = file_.get();
-    address.nonce = shared_->nonce;
-  }
-  must(wia_broadcast_buffer(&address, 3, WIA_INT64, 0, world, nullptr));
-  if (rank_ > 0) {
-    const std::string path = fmt::format("/proc/{}/fd/{}", address.pid, address.fd);
-    file_.reset(open(path.c_str(), O_RDWR | O_CLOEXEC));
-    void* mapped = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, file_.get(), 0);
-    if (mapped != MAP_FAILED) shared_ = static_cast<Shared*>(mapped);
-  }
-  int32_t good = shared_ && shared_->nonce == address.nonce;
-  must(wia_all_reduce(&good, &good, 1, WIA_INT32, WIA_OP_MIN, world, nullptr));
-  if (good == 0)
-    throw std::runtime_error("the ranks share no memory; wia bench needs all of them on one host");
-  std::vector<int64_t> pids(static_cast<size_t>(ranks_));
-  const int64_t own = getpid();
-  must(wia_all_gather(&own, pids.data(), 1, WIA_INT64, world, nullptr));
-  for (const int64_t pid : pids)
-    if (pid != own)
-      processes_.emplace_back(static_cast<int>(syscall(SYS_pidfd_open, static_cast<pid_t>(pid), 0)));
+void must(wia_status_t status) {
+  if (status != WIA_SUCCESS) throw std::runtime_error(wia_last_error_message());
 }
 
-void Meeting::create() {
-  file_.reset(memfd_create("wia-bench", MFD_CLOEXEC));
-  void* mapped = MAP_FAILED;
-  if (file_ && ftruncate(file_.get(), static_cast<off_t>(bytes_)) == 0)
-    mapped = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, file_.get(), 0);
-  if (mapped == MAP_FAILED)
-    throw std::runtime_error(fmt::format("no {} bytes of shared memory: {}", bytes_, strerror(errno)));
-  shared_ = new (mapped) Shared();
-  shared_->nonce = random_bits();
-}
+Meeting::Meeting(wia_communicator_t* world)
+    : rank_(wia_rank(world)), ranks_(wia_size(world)), allowed_cpus_(cpus_of_all_ranks(world)) {}
 
-Meeting::~Meeting() {
-  if (shared_) munmap(shared_, bytes_);
-}
-
-Meeting::Stamp* Meeting::stamps(int rank) const {
-  auto* first = reinterpret_cast<Stamp*>(reinterpret_cast<std::byte*>(shared_) + kHead);
-  return first + static_cast<size_t>(rank) * stamps_;
-}
-
-void Meeting::barrier() {
-  const uint32_t phase = shared_->phase.load(std::memory_order_acquire);
-  if (shared_->arrived.fetch_add(1) + 1 == static_cast<uint32_t>(ranks_)) {
-    shared_->arrived.store(0);
-    shared_->phase.store(phase + 1, std::memory_order_release);
-    return;
-  }
-  const uint32_t often = spins_ ? 0xffff : 0x3ff;
-  for (uint32_t polls = 1; shared_->phase.load(std::memory_order_acquire) == phase; ++polls) {
-    if (spins_) relax();
-    if (!spins_ || (polls & 0xffff) == 0) sched_yield();
-    // A rank that ends after the last barrier is no trouble: that barrier is over.
-    if ((polls & often) == 0 && somebody_is_gone() && shared_->phase.load(std::memory_order_acquire) == phase)
-      throw std::runtime_error("another rank has failed");
-  }
-}
-
-bool Meeting::somebody_is_gone() const {
-  if (shared_->failed.load() != 0) return true;
-  for (const FileDescriptor& process : processes_) {
-    pollfd ended = {process.get(), POLLIN, 0};  // readable once the process has ended
-    if (process && poll(&ended, 1, 0) > 0) return true;
-  }
-  return false;
-}
-
-int64_t Meeting::agree(int64_t value) {
-  if (rank_ == 0) shared_->value.store(value);
-  barrier();
-  const int64_t agreed = shared_->value.load();
-  barrier();
-  return agreed;
-}
-
-uint64_t Meeting::sum(uint64_t value) {
-  shared_->sum.fetch_add(value);
-  barrier();
-  const uint64_t all = shared_->sum.load();
-  barrier();
-  if (rank_ == 0) shared_->sum.store(0);
-  barrier();
-  return all;
+std::unique_ptr<Meeting> Meeting::make(wia_communicator_t* world, int stamps) {
+  if (auto shared = SharedMeeting::make(world, stamps)) return shared;
+  return std::make_unique<NetworkMeeting>(world);
 }
 
 }  // namespace wia::cli::bench

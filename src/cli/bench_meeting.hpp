@@ -1,13 +1,13 @@
-// Memory that the ranks of one `wia bench` share, beside the library that is measured: a barrier and the time
-// stamps. As in bench/compare, so that no barrier of the library is part of what is timed.
+// Where the ranks of one `wia bench` meet, beside the calls that are measured: a barrier, a value of rank
+// 0's, a sum, and the times of all.
 //
 // One thread a rank. Every wait ends when another rank has ended or failed (std::runtime_error).
 #pragma once
-#include <atomic>
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <vector>
 
-#include "base/file_descriptor.hpp"
 #include "wia/wia.h"
 
 namespace wia::cli::bench {
@@ -15,48 +15,40 @@ namespace wia::cli::bench {
 class Meeting {
  public:
   struct Stamp {
-    int64_t start, end;  // CLOCK_MONOTONIC, which the processes of a host share
+    int64_t start, end;  // CLOCK_MONOTONIC of the rank's host
   };
 
-  // Collective over `world`, whose ranks must be on one host. Room for so many stamps a rank.
-  Meeting(wia_communicator_t* world, int stamps);
-  ~Meeting();
+  // Collective over `world`: through memory that the ranks share, as in bench/compare, so that no barrier of
+  // the library is part of what is timed; else, on several hosts, through a communicator of its own. For at
+  // most so many stamps.
+  static std::unique_ptr<Meeting> make(wia_communicator_t* world, int stamps);
+  explicit Meeting(wia_communicator_t* world);
+  virtual ~Meeting() = default;
   Meeting(const Meeting&) = delete;
   Meeting& operator=(const Meeting&) = delete;
 
   int rank() const { return rank_; }
   int ranks() const { return ranks_; }
-  // That all ranks together may use: each may be bound to one.
+  // That all ranks of a host together may use: each may be bound to one.
   double allowed_cpus() const { return allowed_cpus_; }
-  void barrier();
-  Stamp* stamps(int rank) const;
+  // What a call's time means here, for people.
+  virtual const char* timing() const = 0;
+  virtual void barrier() = 0;
   // Rank 0 says, everybody gets it.
-  int64_t agree(int64_t value);
+  virtual int64_t agree(int64_t value) = 0;
   // The sum over all ranks.
-  uint64_t sum(uint64_t value);
+  virtual uint64_t sum(uint64_t value) = 0;
+  // How long each call took all ranks, in ns, in the order of the stamps; complete on rank 0.
+  virtual std::vector<int64_t> times(std::span<const Stamp> own) = 0;
   // The others need not wait for this rank any more.
-  void give_up() { shared_->failed.store(1); }
+  virtual void give_up() {}
 
  private:
-  struct Shared {
-    uint64_t nonce;
-    alignas(128) std::atomic<uint32_t> arrived;
-    alignas(128) std::atomic<uint32_t> phase;
-    alignas(128) std::atomic<uint32_t> failed;
-    std::atomic<int64_t> value;
-    std::atomic<uint64_t> sum;
-  };
-
-  void create();
-  bool somebody_is_gone() const;
-
   const int rank_, ranks_;
-  const size_t stamps_, bytes_;
   double allowed_cpus_ = 1;
-  bool spins_ = false;  // every rank can have a CPU
-  FileDescriptor file_;
-  std::vector<FileDescriptor> processes_;  // of the other ranks
-  Shared* shared_ = nullptr;
 };
+
+// Throws std::runtime_error with the library's words.
+void must(wia_status_t status);
 
 }  // namespace wia::cli::bench

@@ -11,10 +11,6 @@
 namespace wia::cli::bench {
 namespace {
 
-constexpr const char* kTiming =
-    "each call after a barrier that is not counted, from the first rank's start to the last rank's end, "
-    "CLOCK_MONOTONIC";
-
 double bandwidth(const Cell& cell, const Measurement& measured) {  // GB/s
   return measured.median_us > 0 ? static_cast<double>(cell.bytes) / (measured.median_us * 1e3) : 0;
 }
@@ -23,10 +19,14 @@ std::string op_of(const Cell& cell) { return cell.reduces() ? std::string(wia::n
 
 }  // namespace
 
-Report::Report(const Options& options, const Plan& plan, const Meeting& meeting)
+Report::Report(const Options& options, const Plan& plan, const Meeting& meeting,
+               const wia_communicator_t* world)
     : options_(options),
       plan_(plan),
       ranks_(meeting.ranks()),
+      nodes_(wia_communicator_num_nodes(world)),
+      transport_(wia_communicator_transport(world)),
+      timing_(meeting.timing()),
       allowed_cpus_(meeting.allowed_cpus()),
       shown_(meeting.rank() == 0),
       out_(options.json == "-" ? stderr : stdout),
@@ -34,9 +34,10 @@ Report::Report(const Options& options, const Plan& plan, const Meeting& meeting)
 
 void Report::begin() const {
   if (!shown_) return;
-  fmt::print(out_, "# wia {}, {} ranks on {} ({}), {} allowed CPUs, shared memory, {} buffers{}\n",
-             wia_version(), ranks_, host_name(), cpu_model(), allowed_cpus_,
-             options_.wia_memory ? "wia_alloc" : "ordinary", options_.in_place ? ", in place" : "");
+  fmt::print(out_, "# wia {}, {} ranks on {} node{} ({}, {}), {} allowed CPUs, {}, {} buffers{}\n",
+             wia_version(), ranks_, nodes_, nodes_ == 1 ? "" : "s", host_name(), cpu_model(), allowed_cpus_,
+             transport_, options_.wia_memory ? "wia_alloc" : "ordinary",
+             options_.in_place ? ", in place" : "");
   for (const std::string& note : plan_.notes) fmt::print(out_, "# {}\n", note);
   fmt::print(out_, "#{:>13} {:>11} {:>11} {:>11} {:>5} {:>4} {:>21} {:>11} {:>11} {:>10} {:>10} {:>7}\n",
              "collective", "size (B)", "count", "type", "op", "root", "algorithm", "median (us)", "p99 (us)",
@@ -84,10 +85,10 @@ Json Report::conditions() const {
           {"cpu", cpu_model()},
           {"allowed_cpus", allowed_cpus_},
           {"ranks", ranks_},
-          {"nodes", 1},
-          {"transport", options_.wia_memory ? "shared memory, buffers from wia_alloc" : "shared memory"},
+          {"nodes", nodes_},
+          {"transport", transport_ + (options_.wia_memory ? ", buffers from wia_alloc" : "")},
           {"version", wia_version()},
-          {"timing", kTiming}};
+          {"timing", timing_}};
 }
 
 void Report::finish() const {

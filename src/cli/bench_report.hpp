@@ -1,16 +1,17 @@
 // What rank 0 of `wia bench` shows: the table for people, JSON for programs, progress on a terminal.
 #pragma once
 #include <cstdio>
+#include <string>
 
+#include "base/json.hpp"
 #include "cli/bench_measure.hpp"
-#include "cli/json.hpp"
 
 namespace wia::cli::bench {
 
 class Report {
  public:
   // Other ranks than 0 show nothing.
-  Report(const Options& options, const Plan& plan, const Meeting& meeting);
+  Report(const Options& options, const Plan& plan, const Meeting& meeting, const wia_communicator_t* world);
 
   void begin() const;
   // Before a line is measured.
@@ -25,6 +26,8 @@ class Report {
   const Options& options_;
   const Plan& plan_;
   const int ranks_;
+  const int nodes_;
+  const std::string transport_, timing_;
   const double allowed_cpus_;  // of all ranks
   const bool shown_;
   std::FILE* const out_;    // stdout, or stderr where stdout belongs to JSON

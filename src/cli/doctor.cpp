@@ -13,13 +13,15 @@
 #include "algorithms/algorithm.hpp"
 #include "base/config.hpp"
 #include "base/environment.hpp"
+#include "base/json.hpp"
 #include "base/machine.hpp"
 #include "base/wait.hpp"
 #include "bootstrap/launch.hpp"
 #include "cli/commands.hpp"
 #include "cli/doctor_memory.hpp"
-#include "cli/json.hpp"
 #include "cli/machine.hpp"
+#include "topology/nics.hpp"
+#include "transport/ofi_wire.hpp"
 #include "transport/shm_endpoint.hpp"
 #include "wia/wia.h"
 
@@ -172,6 +174,20 @@ void examine_launcher(Examination& e) {
                          : fmt::format("{}: rank {} of {}", found.launcher, found.rank, found.size));
 }
 
+void examine_network(Examination& e, const Config& config) {
+  const auto chosen = select_nics(list_nics(), config.nic);
+  std::vector<std::string> names;
+  if (chosen)
+    for (const Nic& nic : chosen.value()) names.push_back(nic.name);
+  e.fact("network interfaces", names.empty() ? "none" : fmt::format("{}", fmt::join(names, " ")));
+  if (!chosen && !config.nic.empty()) e.problem(chosen.status().text(), "correct or unset WIA_NIC");
+  const auto ofi = describe_ofi();
+  e.fact("libfabric", ofi ? ofi.value() : ofi.status().text());
+  if (!ofi && config.transport == "ofi")
+    e.problem("WIA_TRANSPORT=ofi: " + ofi.status().text(),
+              "install libfabric (and build with it), or use tcp");
+}
+
 void examine_algorithms(Examination& e, const std::string& list) {
   for (size_t begin = 0; begin < list.size();) {
     const size_t end = std::min(list.find(',', begin), list.size()), equals = list.find('=', begin);
@@ -210,6 +226,7 @@ int run(const std::string& json) {
   examine_limits(e);
   const Config config = examine_configuration(e);
   examine_shared_memory(e, config);
+  examine_network(e, config);
   examine_launcher(e);
   if (json != "-") e.print();
   if (!json.empty()) write_json(e.json(), json);

@@ -8,8 +8,6 @@
 #include <fstream>
 #include <sstream>
 
-#include "base/parse.hpp"
-
 namespace wia::cli {
 namespace {
 
@@ -23,12 +21,6 @@ std::string cpuinfo(std::initializer_list<std::string_view> names) {
     return line.substr(std::min(line.find_first_not_of(' ', colon + 1), line.size()));
   }
   return {};
-}
-
-std::optional<uint64_t> number_in(const std::string& path) {
-  const auto value = parse_integer(first_line(path).value_or(""));
-  if (!value || *value < 0) return std::nullopt;
-  return static_cast<uint64_t>(*value);
 }
 
 }  // namespace
@@ -50,31 +42,6 @@ std::vector<std::string> vector_extensions() {
   std::vector<std::string> found;
   for (std::string flag; flags >> flag;)
     if (std::find(kKnown.begin(), kKnown.end(), flag) != kKnown.end()) found.push_back(flag);
-  return found;
-}
-
-Memory memory() {
-  Memory found;
-  std::ifstream meminfo("/proc/meminfo");
-  std::string name, unit;
-  uint64_t kib = 0;
-  while (meminfo >> name >> kib && std::getline(meminfo, unit)) {
-    if (name == "MemTotal:") found.total = kib * 1024;
-    if (name == "MemAvailable:") found.available = kib * 1024;
-  }
-  struct Files {
-    const char *limit, *used;
-  };
-  static constexpr Files kGroups[] = {
-      {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"},
-      {"/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"}};
-  for (const Files& files : kGroups) {
-    const auto limit = number_in(files.limit), used = number_in(files.used);
-    if (!limit || !used || *limit >= found.total.value_or(UINT64_MAX)) continue;  // no limit at all
-    found.cgroup_limit = limit;
-    const uint64_t left = *limit > *used ? *limit - *used : 0;
-    found.available = std::min(found.available.value_or(left), left);
-  }
   return found;
 }
 

@@ -13,11 +13,6 @@ std::string cpu_model();
 // Those that reductions can use: "avx2", "avx512f", "sve", ...
 std::vector<std::string> vector_extensions();
 
-struct Memory {
-  std::optional<uint64_t> total, available, cgroup_limit;  // bytes; available: also within the cgroup's limit
-};
-Memory memory();
-
 // "1.5 GiB"
 std::string bytes_text(double bytes);
 // A list of numbers with ranges: "0-3,8".

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/json.hpp"
 #include "base/machine.hpp"
 #include "cli/commands.hpp"
-#include "cli/json.hpp"
 #include "cli/ranks.hpp"
 #include "verify/verify.hpp"
 

@@ -11,7 +11,6 @@ namespace wia {
 namespace {
 
 constexpr size_t kSmallestSlice = size_t{16} << 10;
-constexpr size_t kLargestSlice = size_t{64} << 10;
 constexpr size_t kLargestWindow = 8;
 constexpr size_t kAlignedFrom = 4096;  // chunks of so many bytes begin on a cache line
 constexpr size_t kDirectFrom = 4096;   // smaller messages are cheaper to copy than to confirm
@@ -39,9 +38,8 @@ Result<std::pair<const Algorithm*, std::string>> Communicator::choose(const Call
           algorithm->name, name_of(call.collective));
     return std::pair(algorithm, std::string("set by the user"));
   }
-  const int nodes = node_.empty() ? 1 : 1 + *std::max_element(node_.begin(), node_.end());
-  const Choice choice =
-      choose_by_rules(call.collective, call_bytes(call, size()), size(), nodes, !call.counts, deterministic_);
+  const Choice choice = choose_by_rules(call.collective, call_bytes(call, size()), size(), num_nodes_,
+                                        !call.counts, deterministic_);
   auto found = find_algorithm(call.collective, choice.algorithm);
   if (!found) return found.take_status();
   return std::pair(found.value(), std::string(choice.reason));
@@ -163,7 +161,7 @@ void Communicator::choose_slices(const Call& call, Binding* binding, const Sched
   const uint32_t chunks = std::max({schedule.input_chunks(), schedule.output_chunks(), 1u});
   // All that one slice stages fits four times, and one message of all chunks fits at all.
   const size_t staging = staging_bytes_;
-  const size_t most = std::min({kLargestSlice, staging / 4 / (static_cast<size_t>(size()) + 2) / 64 * 64,
+  const size_t most = std::min({slice_bytes_, staging / 4 / (static_cast<size_t>(size()) + 2) / 64 * 64,
                                 staging / 4 / chunks / 64 * 64});
   size_t bytes = most;
   if (!call.recv_counts)

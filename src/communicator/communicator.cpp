@@ -13,6 +13,11 @@
 #include "transport/shm_endpoint.hpp"
 
 namespace wia {
+namespace {
+
+constexpr size_t kLongestSlice = size_t{64} << 10;
+
+}  // namespace
 
 Communicator::Communicator(std::shared_ptr<World> world, std::vector<int> members, int rank, std::string name)
     : world_(std::move(world)),
@@ -23,12 +28,14 @@ Communicator::Communicator(std::shared_ptr<World> world, std::vector<int> member
       name_(std::move(name)),
       staging_bytes_(world_->config().staging_bytes ? world_->config().staging_bytes
                                                     : ShmOptions{}.staging_bytes),
+      slice_bytes_(world_->config().slice_bytes ? world_->config().slice_bytes : kLongestSlice),
       timeout_ms_(world_->config().timeout_ms) {
   deterministic_ = world_->config().deterministic;
   std::map<int, int> numbers;  // node of the world -> node of this communicator
   for (const int member : members_)
     node_.push_back(numbers.emplace(world_->node(member), static_cast<int>(numbers.size())).first->second);
-  if (numbers.size() <= 1) node_.clear();
+  num_nodes_ = std::max(static_cast<int>(numbers.size()), 1);
+  if (num_nodes_ == 1) node_.clear();
 }
 
 Result<std::shared_ptr<Communicator>> Communicator::create(std::shared_ptr<World> world,
@@ -162,6 +169,13 @@ Status Communicator::status() {
 size_t Communicator::shared_bytes() const {
   std::lock_guard lock(mutex_);
   return endpoint_ ? endpoint_->shared_bytes() * members_.size() : 0;
+}
+
+const char* Communicator::transport() const {
+  const auto shared = std::count_if(members_.begin(), members_.end(),
+                                    [this](int member) { return world_ && world_->heap(member) != nullptr; });
+  if (shared == size()) return "shared memory";
+  return shared > 1 ? "shared memory and tcp" : "tcp";
 }
 
 void Communicator::abort(const std::string& reason) { end(Status(Code::aborted, reason), true); }

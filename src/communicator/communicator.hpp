@@ -94,6 +94,8 @@ class Communicator : public Progressible, public std::enable_shared_from_this<Co
   Status set_algorithm(Collective collective, const std::string& name);  // "auto": choose
   Status status();  // why it is unusable; looks at what the other members have announced
   size_t shared_bytes() const;
+  int num_nodes() const { return num_nodes_; }
+  const char* transport() const;  // "shared memory", "tcp", "shared memory and tcp"
   // The algorithm that a call would use, and why.
   Result<std::pair<const Algorithm*, std::string>> choose(const Call& call) const;
 
@@ -138,6 +140,7 @@ class Communicator : public Progressible, public std::enable_shared_from_this<Co
   Status mismatch(int peer, const CallSignature& mine, const CallSignature& theirs) const;
   Status timed_out(const Operation& current) const;
   std::string waiting_text() const;
+  std::string wait_name(const CallSignature& call) const;
   std::string who_is_missing(const CallSignature& call) const;
   std::string rank_text(int rank) const;
 
@@ -148,7 +151,9 @@ class Communicator : public Progressible, public std::enable_shared_from_this<Co
   const int rank_;
   const std::string name_;
   const size_t staging_bytes_;  // of each rank
+  const size_t slice_bytes_;    // at most
   std::vector<int> node_;       // of each member; empty: all on one
+  int num_nodes_ = 1;
 
   mutable std::mutex mutex_;
   std::unique_ptr<Endpoint> endpoint_;  // null once destroyed
@@ -169,7 +174,7 @@ class Communicator : public Progressible, public std::enable_shared_from_this<Co
   std::vector<std::unique_ptr<Request>> pool_;
   Status failure_;
   int64_t call_started_ns_ = 0;
-  bool lateness_told_ = false;
+  bool lateness_told_ = false, waiting_reported_ = false;
 
   std::atomic<int64_t> timeout_ms_;
   std::atomic<bool> usable_{true};

@@ -295,7 +295,7 @@ void Communicator::wake_progress_thread() {
 
 void Communicator::begin_call() {
   call_started_ns_ = 0;  // the clock is read when the wait begins to be long
-  lateness_told_ = false;
+  lateness_told_ = waiting_reported_ = false;
 }
 
 const Operation* Communicator::current_operation() const {
@@ -331,6 +331,14 @@ Status Communicator::look_for_trouble() {
       return Status::error(Code::timeout, "rank {} of {}: no end after {:.1f} s: {}; waiting for {}", rank_,
                            name_, static_cast<double>(limit) * 1e-3, transfers_->describe(),
                            rank_text(request->transfer.peer));
+  // Over a network a rank hears of its partners' calls only. Who waits long tells all, so that each can name
+  // who does not.
+  const int64_t report_ms = std::min(late_notice_ms_, limit > 0 ? limit : late_notice_ms_) / 2;
+  if (current && !waiting_reported_ && world_->has_network() &&
+      now - call_started_ns_ > report_ms * 1'000'000) {
+    waiting_reported_ = true;
+    world_->report_waiting(wait_name(current->signature), rank_);
+  }
   if (current && !lateness_told_ && now - call_started_ns_ > late_notice_ms_ * 1'000'000) {
     lateness_told_ = true;
     log::warning("rank {} of {} has waited {:.0f} s in {}: {}", rank_, name_,
@@ -382,17 +390,25 @@ std::string Communicator::waiting_text() const {
                      execution_->cursors());
 }
 
+std::string Communicator::wait_name(const CallSignature& call) const {
+  return fmt::format("{}/{}", name_, call.sequence);
+}
+
 std::string Communicator::who_is_missing(const CallSignature& call) const {
   std::string text;
   int told = 0;
+  std::vector<int> silent;
+  if (world_->has_network()) silent = world_->not_waiting(wait_name(call), members_.size());
   for (int r = 0; r < size(); ++r) {
     if (r == rank_) continue;
     const CallSignature last = endpoint_->last_call(r);
-    if (last.sequence >= call.sequence || !endpoint_->knows_calls(r)) continue;
+    if (last.sequence >= call.sequence) continue;
+    if (!endpoint_->knows_calls(r) && std::find(silent.begin(), silent.end(), r) == silent.end()) continue;
     if (++told > 8) continue;
-    text += fmt::format(
-        "{}{} has not entered it{}", text.empty() ? "" : "; ", rank_text(r),
-        last.sequence ? fmt::format(" (its last was {})", describe(last)) : " (it has made no call yet)");
+    text += fmt::format("{}{} has not entered it{}", text.empty() ? "" : "; ", rank_text(r),
+                        last.sequence               ? fmt::format(" (its last was {})", describe(last))
+                        : endpoint_->knows_calls(r) ? " (it has made no call yet)"
+                                                    : "");
   }
   if (told > 8) text += fmt::format("; and {} more", told - 8);
   if (text.empty()) text = waiting_text();

@@ -18,6 +18,7 @@ namespace wia {
 namespace {
 
 constexpr int64_t kLookEveryMs = 500;  // at those who are missing
+constexpr int64_t kReportMs = 1'000;   // for the store to take a report
 constexpr int64_t kPartingMs = 2'000;  // for the others to learn what they need from a store that is to end
 
 }  // namespace
@@ -95,12 +96,12 @@ std::vector<int> World::all_ranks() const {
 // Maps what can be mapped. Gives a digit for each rank: 1 where it was.
 std::string World::open_heaps(const std::vector<std::string>& addresses) {
   const int per_node = config_.ranks_per_node;
+  const bool by_network_alone = config_.transport == "tcp" || config_.transport == "ofi";
   std::string reach(static_cast<size_t>(size_), '0');
   heaps_.resize(static_cast<size_t>(size_));
   for (int r = 0; r < size_; ++r) {
     // By the network alone: nodes are what WIA_RANKS_PER_NODE says, else every rank is one.
-    const bool wanted =
-        config_.transport != "tcp" || (per_node > 0 ? r / per_node == rank_ / per_node : r == rank_);
+    const bool wanted = !by_network_alone || (per_node > 0 ? r / per_node == rank_ / per_node : r == rank_);
     if (!wanted) continue;
     auto peer = PeerHeap::open(addresses[r]);
     if (!peer) {
@@ -180,7 +181,7 @@ Paths World::paths_to(int rank) const {
   return reversed(plan_paths(addresses_[rank], addresses_[rank_]), addresses_[rank].port);
 }
 
-std::vector<int> World::rails_to(int rank, const Paths& paths) const {
+std::vector<int> World::rails_to(int rank, int rails) const {
   const int lower = std::min(rank_, rank);
   int local = 0, on_node = 0;
   for (int r = 0; r < size_; ++r) {
@@ -188,7 +189,7 @@ std::vector<int> World::rails_to(int rank, const Paths& paths) const {
     local += r < lower;
     ++on_node;
   }
-  return rails_of(static_cast<int>(paths.rails.size()), local, on_node);
+  return rails_of(rails, local, on_node);
 }
 
 uint64_t World::secret_name(const std::string& name) const {
@@ -196,29 +197,52 @@ uint64_t World::secret_name(const std::string& name) const {
   return KeyedHash(network_key_)(whole.data(), whole.size());
 }
 
+// By the ranks of this host and the CPUs that they may use.
 void World::choose_wait_policy(const std::vector<std::string>& affinities) {
   std::set<std::string> cpus;
-  for (const std::string& list : affinities)
+  int ranks = 0;
+  for (int r = 0; r < size_; ++r) {
+    if (!shares_host(r, rank_)) continue;
+    ++ranks;
+    const std::string& list = affinities[r];
     for (size_t begin = 0; begin < list.size();) {
       const size_t end = std::min(list.find(',', begin), list.size());
       cpus.insert(list.substr(begin, end - begin));
       begin = end + 1;
     }
+  }
   // Affinity may differ between ranks (bound to cores); a quota counts for all alike.
   const double allowed = std::min<double>(static_cast<double>(cpus.size()), quota_cpus());
+  // The system's own work for a network needs a CPU too: ranks that spin on all of them wait for themselves.
+  const int wanted = ranks + (has_network() ? 1 : 0);
   const std::string& wait = config_.wait;
-  if (wait == "spin" || (wait == "auto" && size_ <= allowed)) {
+  if (wait == "spin" || (wait == "auto" && wanted <= allowed)) {
     wait_policy_ = WaitPolicy::spin();
   } else {
     wait_policy_ = wait == "sleep" ? WaitPolicy::sleep_soon() : WaitPolicy::yield();
   }
-  log::info("{} ranks on {:.1f} allowed CPUs: {} while waiting", size_, allowed,
+  log::info("{} ranks of this host on {:.1f} allowed CPUs: {} while waiting", ranks, allowed,
             wait_policy_.spins > 0 ? "spin" : "yield");
   if (has_network()) wait_policy_.before_sleep = [](Doorbell& bell) { Network::existing()->arm(bell); };
+  // libfabric rings no bell.
+  if (has_network() && config_.transport == "ofi") wait_policy_.longest_sleep_ns = 1'000'000;
   WaitPolicy background = wait_policy_;
   background.spins /= 10;
   background.yield_ns /= 10;
   ProgressThread::instance().set_wait(background, &ShmHeap::existing()->header().doorbell);
+}
+
+void World::report_waiting(const std::string& call, int index) const {
+  const std::string key = fmt::format("{}waiting/{}/{}", prefix_, call, index);
+  [[maybe_unused]] const Status status = store_->set(key, "", Deadline::after_ms(kReportMs));
+}
+
+std::vector<int> World::not_waiting(const std::string& call, size_t members) const {
+  std::vector<std::string> keys;
+  for (size_t i = 0; i < members; ++i) keys.push_back(fmt::format("{}waiting/{}/{}", prefix_, call, i));
+  std::vector<int> missing;
+  [[maybe_unused]] const auto values = store_->get_all(keys, Deadline::after_ms(0), &missing);
+  return missing;
 }
 
 // --- Meeting ------------------------------------------------------------------------------------

@@ -40,11 +40,16 @@ class World {
   bool has_network() const { return !addresses_.empty(); }
   const NetworkAddress& address(int rank) const { return addresses_[rank]; }
   const HashKey& network_key() const { return network_key_; }
-  // Ways from this rank to that one, and which of the rails the two use.
+  // Ways from this rank to that one, and which of so many rails the two use.
   Paths paths_to(int rank) const;
-  std::vector<int> rails_to(int rank, const Paths& paths) const;
+  std::vector<int> rails_to(int rank, int rails) const;
   // Hash of the name, that nobody else can know.
   uint64_t secret_name(const std::string& name) const;
+
+  // Members that wait for others in vain say so; nothing of this takes longer than a second or two. Gives
+  // those of `members` that have not said so (indices); nothing if the store cannot be asked.
+  void report_waiting(const std::string& call, int index) const;
+  std::vector<int> not_waiting(const std::string& call, size_t members) const;
 
   // All members of a group give a value under the same name and get everybody's, in the order of `members`
   // (ranks of the world). The text of a timeout names the members that are missing; a member that has ended

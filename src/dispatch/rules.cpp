@@ -22,6 +22,32 @@ Choice on_one_node(Collective collective, size_t bytes, int ranks) {
   }
 }
 
+// Between nodes data goes over a network: as little as possible crosses it, by all ranks of a node at once.
+Choice on_several_nodes(Collective collective, size_t bytes, int nodes, bool even) {
+  switch (collective) {
+    case Collective::all_reduce:
+      if (bytes < 32 * kKiB)
+        return {"hierarchical_doubling", "small, several nodes: least rounds across nodes"};
+      return {"hierarchical", "several nodes: least traffic across nodes"};
+    case Collective::all_gather:
+    case Collective::reduce_scatter:
+    case Collective::barrier:
+      return {"hierarchical", "several nodes"};
+    case Collective::broadcast:
+    case Collective::reduce:
+      // A chain carries the data once, a tree log2 of the nodes times; but a slice takes a step for each
+      // node.
+      if (bytes >= 16 * kKiB * static_cast<size_t>(nodes))
+        return {"hierarchical_chain", "large, several nodes: each link carries the data once"};
+      return {"hierarchical", "several nodes: few rounds"};
+    case Collective::all_to_all:
+      if (even) return {"hierarchical", "several nodes: one message between two nodes"};
+      return {"pairwise", "several nodes, blocks of different lengths"};
+    default:
+      return {"direct", "every block to its place at once"};
+  }
+}
+
 }  // namespace
 
 Choice choose_by_standard(size_t bytes, int ranks, bool ring_topology) {
@@ -40,19 +66,8 @@ Choice choose_by_rules(Collective collective, size_t bytes, int ranks, int nodes
       return {"two_phase", "deterministic: combines in the order of ranks"};
     return {"direct", "deterministic: combines in the order of ranks"};
   }
-  if (nodes <= 1 || !even) return on_one_node(collective, bytes, ranks);
-  switch (collective) {
-    case Collective::all_reduce:
-      return bytes < kKiB * kKiB ? choose_by_standard(bytes, ranks, false)
-                                 : Choice{"hierarchical", "6.4: large, several nodes"};
-    case Collective::all_gather:
-    case Collective::reduce_scatter:
-    case Collective::broadcast:
-    case Collective::reduce:
-      return {"hierarchical", "several nodes"};
-    default:
-      return on_one_node(collective, bytes, ranks);
-  }
+  return nodes <= 1 ? on_one_node(collective, bytes, ranks)
+                    : on_several_nodes(collective, bytes, nodes, even);
 }
 
 }  // namespace wia

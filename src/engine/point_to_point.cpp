@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace wia {
 namespace {
 
 constexpr size_t kEagerBytes = 4096;
-constexpr size_t kCopyAtOnce = size_t{1} << 20;  // then others get a turn
+constexpr size_t kCopyAtOnce = size_t{1} << 20;    // then others get a turn
+constexpr size_t kPieceBytes = size_t{256} << 10;  // of a transfer that goes as messages
 
 }  // namespace
 
@@ -21,6 +23,8 @@ void PointToPoint::start(Transfer& transfer) {
   transfer.finished = false;
   active_.emplace(transfer.id, &transfer);
   Peer& peer = peers_[transfer.peer];
+  ++peer.transfers;
+  if (!std::exchange(peer.is_partner, true)) partners_.push_back(transfer.peer);
   if (transfer.sends) {
     transfer.stage = Transfer::Stage::queued;
     peer.starting.push_back(&transfer);
@@ -40,10 +44,12 @@ void PointToPoint::start(Transfer& transfer) {
 bool PointToPoint::progress() {
   if (active_.empty()) return false;
   bool moved = false;
-  for (int p = 0; p < endpoint_.size(); ++p) {
-    moved |= take_packets(p);
-    moved |= start_sends(p);
+  for (size_t i = 0; i < partners_.size(); ++i) {
+    moved |= take_packets(partners_[i]);
+    moved |= start_sends(partners_[i]);
   }
+  std::erase_if(partners_,
+                [this](int peer) { return !(peers_[peer].is_partner = peers_[peer].transfers > 0); });
   for (size_t i = 0; i < moving_.size();) {
     Transfer& transfer = *moving_[i];
     moved |= step(transfer);
@@ -178,7 +184,7 @@ bool PointToPoint::step(Transfer& t) {
   switch (t.stage) {
     case Stage::matched:
       if (!tell(ready)) return false;
-      t.stage = Stage::receiving;
+      t.stage = endpoint_.carries_transfers(t.peer) ? Stage::taking : Stage::receiving;
       return true;
     case Stage::reading:
     case Stage::writing: {
@@ -195,7 +201,10 @@ bool PointToPoint::step(Transfer& t) {
       if (!tell(t.stage == Stage::read ? done : written)) return false;
       leave(t, std::move(t.status));
       return true;
+    case Stage::taking:
+      return take_pieces(t);
     case Stage::streaming: {
+      if (endpoint_.carries_transfers(t.peer)) return post_pieces(t);
       bool moved = false;
       while (t.moved < t.bytes) {
         const size_t part = std::min(endpoint_.max_packet_data(), t.bytes - t.moved);
@@ -216,6 +225,35 @@ bool PointToPoint::step(Transfer& t) {
   }
 }
 
+bool PointToPoint::post_pieces(Transfer& t) {
+  bool moved = false;
+  for (; t.moved < t.bytes; moved = true) {
+    const size_t part = std::min(kPieceBytes, t.bytes - t.moved);
+    const Key key = transfer_key(t.peer_id, static_cast<uint32_t>(t.moved / kPieceBytes));
+    if (!endpoint_.post_direct({&t.peer, 1}, key, t.data + t.moved, part)) return moved;
+    t.moved += part;
+  }
+  leave(t, {});
+  return true;
+}
+
+bool PointToPoint::take_pieces(Transfer& t) {
+  bool moved = false;
+  for (; t.moved < t.bytes; moved = true) {
+    const size_t part = std::min(kPieceBytes, t.bytes - t.moved);
+    std::byte* place = t.data + t.moved;
+    Message message;
+    if (!endpoint_.find(t.peer, transfer_key(t.id, static_cast<uint32_t>(t.moved / kPieceBytes)), &message,
+                        {place, part}))
+      return moved;
+    if (message.data != place) std::memcpy(place, message.data, part);
+    endpoint_.release(t.peer, message);
+    t.moved += part;
+  }
+  finish(t);
+  return true;
+}
+
 // The last packet was pushed: finished once it is on its way.
 void PointToPoint::leave(Transfer& transfer, Status status) {
   if (endpoint_.flushed(transfer.peer)) {
@@ -227,14 +265,19 @@ void PointToPoint::leave(Transfer& transfer, Status status) {
   if (std::find(moving_.begin(), moving_.end(), &transfer) == moving_.end()) moving_.push_back(&transfer);
 }
 
-void PointToPoint::finish(Transfer& transfer, Status status) {
+void PointToPoint::forget(Transfer& transfer) {
   active_.erase(transfer.id);
+  --peers_[transfer.peer].transfers;
+}
+
+void PointToPoint::finish(Transfer& transfer, Status status) {
+  forget(transfer);
   transfer.status = std::move(status);
   transfer.finished = true;
 }
 
 void PointToPoint::cancel(Transfer& transfer) {
-  active_.erase(transfer.id);
+  forget(transfer);
   std::erase(moving_, &transfer);
   std::erase(peers_[transfer.peer].posted, &transfer);
   std::erase(peers_[transfer.peer].starting, &transfer);
@@ -247,6 +290,7 @@ void PointToPoint::fail(const Status& status) {
   }
   active_.clear();
   moving_.clear();
+  partners_.clear();
   for (Peer& peer : peers_) peer = {};
 }
 

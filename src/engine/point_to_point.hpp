@@ -2,9 +2,9 @@
 //
 // A short message travels with its header (eager). A longer one is announced (request); once the receiver has
 // a matching buffer, the receiver reads it straight from the sender's memory, or the sender writes it
-// straight into the receiver's, or else, where neither can be reached, it comes in staged pieces. Only
-// matched messages take staging memory, so messages that nobody receives yet never block others. Thread
-// safety: as the endpoint; one thread at a time.
+// straight into the receiver's, or else, where neither can be reached, it comes in pieces: staged, or over a
+// network as messages with a place of their own. Only matched messages take staging memory, so messages that
+// nobody receives yet never block others. Thread safety: as the endpoint; one thread at a time.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -39,6 +39,7 @@ struct Transfer {
     reading,
     read,
     receiving,
+    taking,
     leaving
   } stage = Stage::queued;
   uint32_t id = 0, peer_id = 0;
@@ -81,14 +82,19 @@ class PointToPoint {
     std::deque<Transfer*> starting;     // sends whose first packet is not out yet, in order
     std::deque<Transfer*> posted;       // receives without a message
     std::deque<Unexpected> unexpected;  // messages without a receive
+    int transfers = 0;                  // under way
+    bool is_partner = false;            // stands in partners_
   };
 
   bool take_packets(int peer);
   void handle(int peer, const Packet& packet);
   void match(Transfer& receive, const Header& header, const std::byte* eager_data);
   bool step(Transfer& transfer);
+  bool post_pieces(Transfer& transfer);
+  bool take_pieces(Transfer& transfer);
   bool start_sends(int peer);
   void leave(Transfer& transfer, Status status);
+  void forget(Transfer& transfer);
   void finish(Transfer& transfer, Status status = {});
   Transfer* find(uint32_t id);
 
@@ -96,6 +102,7 @@ class PointToPoint {
   std::vector<Peer> peers_;
   std::unordered_map<uint32_t, Transfer*> active_;
   std::vector<Transfer*> moving_;  // those that step() can carry on
+  std::vector<int> partners_;      // peers with transfers under way; some may have had their last
   uint32_t next_id_ = 1;
 };
 

@@ -181,9 +181,16 @@ void add_sysfs_facts(std::vector<Nic>& nics, const std::string& root) {
   }
 }
 
-std::vector<Nic> list_nics() {
+std::optional<uint64_t> sent_bytes(const Nic& nic, const std::string& root) {
+  const std::string directory = root + "/class/net/" + nic.name;
+  if (sysfs::number(directory + "/ifindex") != nic.index) return std::nullopt;
+  const auto bytes = sysfs::number(directory + "/statistics/tx_bytes");
+  return bytes && *bytes >= 0 ? std::optional(static_cast<uint64_t>(*bytes)) : std::nullopt;
+}
+
+std::vector<Nic> list_nics(const std::string& sysfs) {
   std::vector<Nic> nics = list_interfaces();
-  add_sysfs_facts(nics, "/sys");
+  add_sysfs_facts(nics, sysfs);
   sort_by_name(nics);
   return nics;
 }

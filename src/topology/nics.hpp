@@ -35,16 +35,21 @@ struct Nic {
   std::optional<int> numa_node;
   std::string pci;  // address, "0000:3b:00.1"
   bool operator==(const Nic&) const = default;
+
+  double gigabytes_per_second() const { return static_cast<double>(speed_mbps.value_or(0)) / 8000; }
+  std::string speed_source() const { return "/sys/class/net/" + name + "/speed"; }
 };
 
 // All interfaces, in natural order: eth2 before eth10.
-std::vector<Nic> list_nics();
+std::vector<Nic> list_nics(const std::string& sysfs = "/sys");
 
 // What getifaddrs tells, in no order.
 std::vector<Nic> list_interfaces();
 // Adds what stands under ROOT/class/net. A directory of another interface that has the same name, as a
 // network namespace without a sysfs of its own sees it, is passed over.
 void add_sysfs_facts(std::vector<Nic>& nics, const std::string& root);
+// Bytes that it has sent so far, as ROOT/class/net tells.
+std::optional<uint64_t> sent_bytes(const Nic& nic, const std::string& root = "/sys");
 
 // Those that WIA_NIC=`rule` chooses, in natural order; docs/configuration.md has the grammar. All are up and
 // have an address. A rule that cannot be read or leaves nothing is an error that lists what exists.

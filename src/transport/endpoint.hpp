@@ -32,6 +32,11 @@ struct Key {
   bool operator==(const Key&) const = default;
 };
 
+// The n-th piece of a long transfer, which the receiver knows by this id. No message of a collective has this
+// tag.
+inline constexpr uint32_t kTransferTag = UINT32_MAX - 1;
+inline Key transfer_key(uint32_t id, uint32_t piece) { return {id, piece, kTransferTag}; }
+
 // A message that has arrived. Valid until released.
 struct Message {
   const std::byte* data = nullptr;
@@ -115,7 +120,7 @@ class Endpoint {
 
   // --- Point to point
   virtual size_t max_packet_data() const = 0;
-  // Copies header and data; false: not now.
+  // The header is copied; the data may be changed once flushed(). False: not now.
   virtual bool push(int peer, uint8_t type, const void* header, size_t header_bytes, const std::byte* data,
                     size_t bytes) = 0;
   // All that was pushed to the peer is on its way: this rank need not come back for it.
@@ -123,6 +128,9 @@ class Endpoint {
   // The oldest packet of `peer`, in place; false: none. pop() gives it back.
   virtual bool peek(int peer, Packet* packet) = 0;
   virtual void pop(int peer) = 0;
+  // Whether long transfers with the peer go as messages of their own, by transfer_key(): post_direct() of any
+  // memory, found with a place.
+  virtual bool carries_transfers(int peer) const = 0;
   // A number under which `peer` reaches this memory; negative: it cannot. resolve() is the other side.
   virtual int64_t locate(int peer, const std::byte* data, size_t bytes) const = 0;
   virtual std::byte* resolve(int peer, int64_t location) const = 0;

@@ -182,7 +182,7 @@ bool FrameEndpoint::drained() {
 // --- Receiving --------------------------------------------------------------------------------
 
 std::span<std::byte> FrameEndpoint::take_expected(Peer& peer, const FrameHeader& header) {
-  if (header.signature != call_.hash) return {};
+  if (header.signature != call_.hash && header.key.tag != kTransferTag) return {};
   for (Expected& expected : peer.expected) {
     if (expected.key != header.key || expected.place.size() != header.bytes) continue;
     const auto place = expected.place;
@@ -289,7 +289,7 @@ bool FrameEndpoint::find(int p, Key key, Message* message, std::span<std::byte> 
     if (wire_->poll(p)) arrived = arrivals_.find(p, key);
     if (!arrived) {
       // A peer in another call under the same number: let the engine see it.
-      if (peer.call.sequence == call_.sequence && peer.call.hash != call_.hash) {
+      if (key.tag != kTransferTag && peer.call.sequence == call_.sequence && peer.call.hash != call_.hash) {
         *message = {reinterpret_cast<const std::byte*>(this), 0, peer.call.hash, 0};
         return true;
       }
@@ -322,13 +322,6 @@ bool FrameEndpoint::push(int p, uint8_t type, const void* packet_header, size_t 
     missed(p);
     return false;
   }
-  MessageBuffer* buffer = nullptr;
-  if (bytes > 0) {
-    buffer = pool_.take_buffer(bytes);
-    if (!buffer) return false;
-    buffer->users = 1;
-    std::memcpy(buffer->data(), data, bytes);
-  }
   FrameHeader header = header_for(peer, FrameKind::packet, Packet::kHeaderBytes + bytes);
   header.type = type;
   std::byte padded[Packet::kHeaderBytes] = {};
@@ -337,14 +330,14 @@ bool FrameEndpoint::push(int p, uint8_t type, const void* packet_header, size_t 
   head.add(header);
   head.add(padded, sizeof padded);
   ++peer.packets.sent;
-  wire_->send(p, FrameKind::packet, head.bytes(), buffer ? buffer->data() : nullptr, bytes, buffer);
+  wire_->send(p, FrameKind::packet, head.bytes(), data, bytes, nullptr);
   return true;
 }
 
 bool FrameEndpoint::peek(int p, Packet* packet) {
   const Key key = packet_key(peers_[p].packets.taken);
   const StoredMessage* message = arrivals_.find(p, key);
-  if (!message && wire_->connected(p) && wire_->poll(p)) message = arrivals_.find(p, key);
+  if (!message && wire_->poll(p)) message = arrivals_.find(p, key);
   if (!message) return false;
   packet->type = static_cast<uint8_t>(message->type);
   std::memcpy(packet->header, message->data, Packet::kHeaderBytes);

@@ -39,6 +39,7 @@ class FrameEndpoint final : public Endpoint, private FrameSink {
   bool push(int peer, uint8_t type, const void* header, size_t header_bytes, const std::byte* data,
             size_t bytes) override;
   bool flushed(int peer) override { return wire_->flushed(peer); }
+  bool carries_transfers(int) const override { return true; }
   bool peek(int peer, Packet* packet) override;
   void pop(int peer) override;
   int64_t locate(int, const std::byte*, size_t) const override { return -1; }

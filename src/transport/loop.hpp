@@ -51,6 +51,7 @@ class LoopEndpoint final : public Endpoint {
   bool push(int peer, uint8_t type, const void* header, size_t header_bytes, const std::byte* data,
             size_t bytes) override;
   bool flushed(int) override { return true; }
+  bool carries_transfers(int) const override { return false; }
   bool peek(int peer, Packet* packet) override;
   void pop(int peer) override;
   int64_t locate(int peer, const std::byte* data, size_t bytes) const override;

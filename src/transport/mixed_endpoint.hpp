@@ -42,6 +42,7 @@ class MixedEndpoint final : public Endpoint {
     return of(peer).push(number(peer), type, header, header_bytes, data, bytes);
   }
   bool flushed(int peer) override { return of(peer).flushed(number(peer)); }
+  bool carries_transfers(int peer) const override { return of(peer).carries_transfers(number(peer)); }
   bool peek(int peer, Packet* packet) override { return of(peer).peek(number(peer), packet); }
   void pop(int peer) override { of(peer).pop(number(peer)); }
   int64_t locate(int peer, const std::byte* data, size_t bytes) const override {

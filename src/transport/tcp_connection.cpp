@@ -29,7 +29,7 @@ TcpConnection::TcpConnection(FileDescriptor socket, MessagePool* pool)
     : socket_(std::move(socket)), pool_(pool), text_(ends_of(socket_.get())) {}
 
 void TcpConnection::lose(const std::string& reason) {
-  if (loss_.ok()) loss_ = Status::error(Code::unreachable, "{} ({})", reason, text_);
+  if (loss_.ok()) loss_ = Status(Code::unreachable, reason);
 }
 
 // --- Going out --------------------------------------------------------------------------------
@@ -46,7 +46,7 @@ void TcpConnection::send(std::span<const std::byte> head, const std::byte* data,
 }
 
 bool TcpConnection::flush() {
-  while (!head_left_.empty() || !data_left_.empty()) {
+  while (send_failure_.empty() && (!head_left_.empty() || !data_left_.empty())) {
     iovec parts[2] = {part(head_left_), part(data_left_)};
     msghdr message = {};
     message.msg_iov = parts;
@@ -55,7 +55,8 @@ bool TcpConnection::flush() {
     if (sent < 0) {
       if (errno == EAGAIN) return false;
       if (errno == EINTR) continue;
-      can_send_ = false;  // not lost yet: what the peer said before it went is still to be read
+      // What the peer sent before it went can still be read: read() finds the end.
+      send_failure_ = fmt::format("the connection has failed: {}", strerror(errno));
       break;
     }
     const size_t of_head = std::min(static_cast<size_t>(sent), head_left_.size());
@@ -87,9 +88,9 @@ FileDescriptor TcpConnection::take_apart(FrameSink& sink, std::vector<std::byte>
 bool TcpConnection::received(ssize_t count) {
   if (count > 0) return true;
   if (count == 0) {
-    lose("the connection was closed by its end");
+    lose(send_failure_.empty() ? "it has closed the connection" : send_failure_);
   } else if (errno != EAGAIN && errno != EINTR) {
-    lose(strerror(errno));
+    lose(fmt::format("the connection has failed: {}", strerror(errno)));
   }
   return false;
 }

@@ -16,7 +16,7 @@ class TcpConnection {
   TcpConnection(FileDescriptor socket, MessagePool* pool);
 
   // False: the peer takes nothing more. The connection is lost once all that it has sent is read.
-  bool can_send() const { return can_send_ && loss_.ok(); }
+  bool can_send() const { return send_failure_.empty() && loss_.ok(); }
   // Part of a frame waits for the socket: no other may be sent.
   bool is_busy() { return sending_ && !flush(); }
   // See Wire::send. Not while busy.
@@ -48,7 +48,8 @@ class TcpConnection {
   Status loss_;
 
   // Going out: what is left of the frame under way.
-  bool sending_ = false, can_send_ = true;
+  bool sending_ = false;
+  std::string send_failure_;  // nothing more can be sent
   std::byte head_[kMaxHead];
   std::span<const std::byte> head_left_, data_left_;
   MessageBuffer* buffer_ = nullptr;

@@ -32,7 +32,7 @@ TEST_F(ConfigTest, DefaultsAreThoseOfTheStruct) {
   ASSERT_TRUE(config.ok());
   EXPECT_EQ(config.value().timeout_ms, 600'000);
   EXPECT_EQ(config.value().wait, "auto");
-  EXPECT_EQ(config.value().items.size(), 13u);
+  EXPECT_EQ(config.value().items.size(), 14u);
   for (const Config::Item& each : config.value().items) {
     EXPECT_EQ(each.origin, "default") << each.variable;
     EXPECT_FALSE(each.meaning.empty()) << each.variable;
@@ -53,6 +53,7 @@ TEST_F(ConfigTest, ReadsEverySetting) {
   setenv("WIA_HEAP_SIZE", "1.5G", 1);
   setenv("WIA_STAGING_SIZE", "64K", 1);
   setenv("WIA_TRANSPORT", "tcp", 1);
+  setenv("WIA_SLICE_SIZE", "1M", 1);
   setenv("WIA_NIC", "eth0.5,^docker", 1);
   const Result<Config> read = Config::from_environment();
   ASSERT_TRUE(read.ok()) << read.status().text();
@@ -69,6 +70,7 @@ TEST_F(ConfigTest, ReadsEverySetting) {
   EXPECT_EQ(config.heap_bytes, 3ull << 29);
   EXPECT_EQ(config.staging_bytes, 64u << 10);
   EXPECT_EQ(config.transport, "tcp");
+  EXPECT_EQ(config.slice_bytes, 1u << 20);
   EXPECT_EQ(config.nic, "eth0.5,^docker");
   for (const Config::Item& each : config.items) EXPECT_EQ(each.origin, "environment") << each.variable;
   EXPECT_EQ(item(config, "WIA_TIMEOUT")->value, "2.5");

@@ -6,14 +6,13 @@
 #include <fstream>
 #include <set>
 
+#include "base/json.hpp"
 #include "cli/bench_plan.hpp"
 #include "cli/command.hpp"
-#include "cli/json.hpp"
 
 namespace wia {
 namespace {
 
-using cli::Json;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;

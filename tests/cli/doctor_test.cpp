@@ -3,13 +3,12 @@
 
 #include <cstdlib>
 
+#include "base/json.hpp"
 #include "cli/command.hpp"
-#include "cli/json.hpp"
 
 namespace wia {
 namespace {
 
-using cli::Json;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -28,7 +27,7 @@ TEST(Doctor, ShowsTheMachineAndEverySetting) {
   for (const char* word :
        {"version", "CPU", "vector extensions", "allowed CPUs", "CPU quota", "memory", "open files",
         "shared heap", "mapped by another", "membarrier", "communicator of 2", "communicator of 8",
-        "launcher", "WIA_LOG", "WIA_STAGING_SIZE", "default"})
+        "libfabric", "launcher", "WIA_LOG", "WIA_STAGING_SIZE", "default"})
     EXPECT_THAT(command.output, HasSubstr(word));
   EXPECT_THAT(command.output, testing::AnyOf(HasSubstr("all good\n"), HasSubstr("advice: ")));
   EXPECT_THAT(command.error, IsEmpty());
@@ -74,6 +73,13 @@ TEST(Doctor, FindsAnAlgorithmThatDoesNotExist) {
   DoctorWith command("WIA_ALGORITHM", "all_reduce=ring,broadcast=square");
   EXPECT_EQ(command.wait(), 1);
   EXPECT_THAT(command.output, HasSubstr("broadcast has no algorithm \"square\""));
+}
+
+TEST(Doctor, FindsARuleForInterfacesThatLeavesNone) {
+  DoctorWith command("WIA_NIC", "no-such-nic");
+  EXPECT_EQ(command.wait(), 1);
+  EXPECT_THAT(command.output,
+              AllOf(HasSubstr("problem: WIA_NIC=\"no-such-nic\""), HasSubstr("lo (127.0.0.1)")));
 }
 
 TEST(Doctor, FindsHalfALauncher) {

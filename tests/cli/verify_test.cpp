@@ -2,13 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/json.hpp"
 #include "cli/command.hpp"
-#include "cli/json.hpp"
 
 namespace wia {
 namespace {
 
-using cli::Json;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::StartsWith;

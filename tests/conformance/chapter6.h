@@ -10,6 +10,8 @@ extern "C" {
 
 int device_memory(void);            /* 6.2 */
 int bandwidth_measurement(void);    /* 6.2, measure_bandwidth */
+int topology_discovery(void);       /* 6.2, discover_topology */
+int topology_of_the_host(void);     /* 6.2 */
 int all_reduce_example(void);       /* 6.3.1 */
 int ring_all_reduce(void);          /* 6.3.1 */
 int broadcast_example(void);        /* 6.3.2 */

@@ -16,6 +16,8 @@ void PrintTo(const Example& example, std::ostream* out) { *out << example.name; 
 const Example kExamples[] = {
     {"6_2_device_memory", device_memory, {1}},
     {"6_2_bandwidth_measurement", bandwidth_measurement, {1}},
+    {"6_2_topology_discovery", topology_discovery, {1, 2, 3}},
+    {"6_2_topology_of_the_host", topology_of_the_host, {1}},
     {"6_3_all_reduce", all_reduce_example, {1, 2, 4, 5}},
     {"6_3_ring_all_reduce", ring_all_reduce, {1, 2, 3, 4}},
     {"6_3_broadcast", broadcast_example, {1, 3, 4}},

@@ -191,6 +191,25 @@ void communicators(const wia::Communicator& world) {
   EXPECT(!reversed.all_reduce(data).ok());
 }
 
+void topologies(const wia::Communicator& comm) {
+  const int n = comm.size();
+  const wia::Topology quick = comm.discover_topology(false).value();
+  EXPECT(quick.size() == n && quick.evidence(0, n - 1, WIA_FIGURE_LATENCY) == WIA_EVIDENCE_UNKNOWN);
+  const wia::Topology topology = comm.discover_topology(true, std::chrono::milliseconds(20)).value();
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++) {
+      const DeviceLink link = topology.link(i, j).value();
+      EXPECT(link.source_device == i && link.target_device == j && link.bandwidth_gbps > 0);
+      EXPECT((link.type == WIA_CONNECTION_SELF) == (i == j));
+      EXPECT(topology.evidence(i, j, WIA_FIGURE_BANDWIDTH) == WIA_EVIDENCE_MEASURED);
+    }
+  EXPECT(topology.link(0, n).code() == WIA_ERROR_INVALID_ARGUMENT);
+  EXPECT(comm.handle()->topology && wia_topology_json(comm.handle()->topology) == topology.json());
+  EXPECT(wia::Topology::of_host().value().size() >= 1);
+  EXPECT(!wia::Topology::read("/dev/null").ok());
+  EXPECT(!wia::Communicator().discover_topology().ok());
+}
+
 // Errors are values; only value() throws.
 void errors(const wia::Communicator& comm) {
   Values data(3);
@@ -221,6 +240,7 @@ int main() {
   point_to_point(world);
   requests(world);
   types(world);
+  topologies(world);
   errors(world);
   communicators(world);
   collectives(world);  // still as it was

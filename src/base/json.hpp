@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace wia::cli {
+namespace wia {
 
 using Json = nlohmann::ordered_json;  // keys stay in the order in which they are set
 
@@ -27,4 +27,4 @@ inline void write_json(const Json& json, const std::string& file) {
                              std::strerror(error));
 }
 
-}  // namespace wia::cli
+}  // namespace wia

@@ -1,0 +1,14 @@
+// In place of the other ofi_*.cpp in a build without libfabric.
+#include "transport/ofi_wire.hpp"
+
+namespace wia {
+namespace {
+
+Status absent() { return {Code::unsupported, "this build has no libfabric"}; }
+
+}  // namespace
+
+Result<std::unique_ptr<OfiWire>> make_ofi_wire(const OfiOptions&) { return absent(); }
+Result<std::string> describe_ofi() { return absent(); }
+
+}  // namespace wia

@@ -1,0 +1,63 @@
+// Memory that a NIC may read or write: registrations of one domain.
+//
+// Memory of the library's own pool is registered once and kept, up to a limit: the pool gives nothing back to
+// the system while the wire lives, so what is kept stays true. Memory of others is registered for one
+// message: nobody tells when it is unmapped, and a registration that outlives its memory sends what it should
+// not. (Where registering costs much - verbs, efa, cxi - the providers keep a cache themselves, and watch the
+// address space for it.)
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <unordered_map>
+
+#include "transport/messages.hpp"
+#include "transport/ofi_library.hpp"
+
+namespace wia {
+
+struct OfiRegion {
+  Fid<fid_mr> registration;
+  const std::byte* begin = nullptr;
+  size_t bytes = 0;
+  uint32_t users = 0;
+  bool kept = false;
+
+  void* descriptor() const { return registration ? fi_mr_desc(registration.get()) : nullptr; }
+};
+
+class OfiMemoryCache {
+ public:
+  // `most_kept`: bytes of the pool's memory that stay registered.
+  OfiMemoryCache(const OfiLibrary& library, fid_domain* domain, fid_ep* endpoint, uint64_t mode,
+                 size_t most_kept);
+
+  // Whether the provider wants even this rank's own end of a transfer registered.
+  bool needs_local() const { return mode_ & FI_MR_LOCAL; }
+  // A registration of [data, data + bytes), inside `buffer` if that is given. let_go() is its end.
+  Result<OfiRegion*> hold(const std::byte* data, size_t bytes, const MessageBuffer* buffer);
+  void let_go(OfiRegion* region);
+  // How the peers name `data` of the region.
+  uint64_t remote_address(const OfiRegion& region, const std::byte* data) const;
+
+  // Gives up all that is kept.
+  void forget() { evict(0); }
+  size_t kept_bytes() const { return kept_bytes_; }
+
+ private:
+  using Regions = std::list<OfiRegion>;
+  Status register_region(OfiRegion& region);
+  void evict(size_t most);
+
+  const OfiLibrary& library_;
+  fid_domain* const domain_;
+  fid_ep* const endpoint_;
+  const uint64_t mode_;
+  const size_t most_kept_;
+  uint64_t last_key_ = 0;
+  Regions kept_, passing_, spare_;  // kept: the longest unused first
+  std::unordered_map<const std::byte*, Regions::iterator> by_begin_;
+  size_t kept_bytes_ = 0;
+};
+
+}  // namespace wia
