@@ -393,13 +393,23 @@ std::optional<Trouble> FrameEndpoint::check(bool collective, std::span<const int
 }
 
 void FrameEndpoint::announce_failure(Code code, const std::string& text) {
+  FrameHeader call;  // in which it was: a peer in an earlier one may still end that
+  call.kind = FrameKind::call;
+  call.bytes = sizeof call_;
+  call.signature = call_.hash;
   FrameHeader header;
   header.kind = FrameKind::failure;
   header.bytes = static_cast<uint32_t>(std::min(text.size(), kMaxFailureText));
   header.signature = static_cast<uint32_t>(static_cast<int32_t>(code));
-  std::vector<std::byte> words(sizeof header + header.bytes);
-  std::memcpy(words.data(), &header, sizeof header);
-  std::memcpy(words.data() + sizeof header, text.data(), header.bytes);
+  std::vector<std::byte> words;
+  const auto add = [&](const void* data, size_t bytes) {
+    const auto* first = static_cast<const std::byte*>(data);
+    words.insert(words.end(), first, first + bytes);
+  };
+  add(&call, sizeof call);
+  add(&call_, sizeof call_);
+  add(&header, sizeof header);
+  add(text.data(), header.bytes);
   wire_->end(words);
 }
 

@@ -21,8 +21,8 @@ double cpu_seconds() {
 
 // How the others see that a process has ended: in the memory they share, or by the connection.
 bool tells_of_an_end() {
-  return says("its process has ended") || says("the connection was closed by its end") ||
-         says("Connection reset by peer") || says("Broken pipe");
+  return says("its process has ended") || says("it has closed the connection") ||
+         says("the connection has failed");
 }
 
 void kill_myself_soon() {
