@@ -173,7 +173,7 @@ class Communicator : public Progressible, public std::enable_shared_from_this<Co
   std::vector<Request*> moving_;  // transfers under way
   std::vector<std::unique_ptr<Request>> pool_;
   Status failure_;
-  int64_t call_started_ns_ = 0;
+  int64_t call_started_ns_ = 0, last_look_ns_ = 0;
   bool lateness_told_ = false, waiting_reported_ = false;
 
   std::atomic<int64_t> timeout_ms_;

@@ -10,6 +10,11 @@
 #include "communicator/communicator.hpp"
 
 namespace wia {
+namespace {
+
+constexpr int64_t kLookEvery = 1'000'000;  // ns; for trouble
+
+}  // namespace
 
 Status Communicator::collective(const Call& call, Request** request) {
   if (in_forked_child()) return forked_status();
@@ -229,7 +234,13 @@ Status Communicator::test(Request* request) {
   if (in_forked_child()) return forked_status();
   if (!request->done.load(std::memory_order_acquire) && self.mutex_.try_lock()) {
     std::lock_guard lock(self.mutex_, std::adopt_lock);
-    self.progress();
+    // Whoever tests again and again may leave the thread in the background no moment to look.
+    const int64_t now = now_ns();
+    if (!self.progress() && now - self.last_look_ns_ > kLookEvery) {
+      self.last_look_ns_ = now;
+      if (Status trouble = self.look_for_trouble(); !trouble.ok())
+        static_cast<void>(self.fail(std::move(trouble), true));
+    }
   }
   if (!request->done.load(std::memory_order_acquire)) return Status(Code::in_progress, "");
   Status status = std::move(request->status);

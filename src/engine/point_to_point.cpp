@@ -45,8 +45,8 @@ bool PointToPoint::progress() {
   if (active_.empty()) return false;
   bool moved = false;
   for (size_t i = 0; i < partners_.size(); ++i) {
-    moved |= take_packets(partners_[i]);
     moved |= start_sends(partners_[i]);
+    if (peers_[partners_[i]].transfers > 0) moved |= take_packet(partners_[i]);
   }
   std::erase_if(partners_,
                 [this](int peer) { return !(peers_[peer].is_partner = peers_[peer].transfers > 0); });
@@ -63,15 +63,13 @@ bool PointToPoint::progress() {
   return moved;
 }
 
-bool PointToPoint::take_packets(int peer) {
-  bool moved = false;
+// One at a time: a look for the next one may be a system call, and this one may be all that is waited for.
+bool PointToPoint::take_packet(int peer) {
   Packet packet;
-  while (endpoint_.peek(peer, &packet)) {
-    handle(peer, packet);
-    endpoint_.pop(peer);
-    moved = true;
-  }
-  return moved;
+  if (!endpoint_.peek(peer, &packet)) return false;
+  handle(peer, packet);
+  endpoint_.pop(peer);
+  return true;
 }
 
 Transfer* PointToPoint::find(uint32_t id) {

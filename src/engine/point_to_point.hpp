@@ -86,7 +86,7 @@ class PointToPoint {
     bool is_partner = false;            // stands in partners_
   };
 
-  bool take_packets(int peer);
+  bool take_packet(int peer);
   void handle(int peer, const Packet& packet);
   void match(Transfer& receive, const Header& header, const std::byte* eager_data);
   bool step(Transfer& transfer);

@@ -16,7 +16,7 @@ void OfiControl::attach(FrameSink* sink, MessagePool* pool) {
 
 Arriving OfiControl::begin(int peer, const FrameHeader& header) {
   const bool legal = header.kind == FrameKind::credit || header.kind == FrameKind::failure ||
-                     header.kind == FrameKind::goodbye;
+                     header.kind == FrameKind::call || header.kind == FrameKind::goodbye;
   return legal ? sink_->begin(peer, header) : Arriving{};
 }
 

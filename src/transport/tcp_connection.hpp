@@ -35,6 +35,7 @@ class TcpConnection {
   static constexpr size_t kMaxHead = 256;
 
   bool flush();  // true: all is sent
+  ssize_t send_left() const;
   void finish_sending();
   bool begin_frame(int peer, FrameSink& sink);
   bool receive_frame();
