@@ -23,14 +23,17 @@ Choice on_one_node(Collective collective, size_t bytes, int ranks) {
 }
 
 // Between nodes data goes over a network: as little as possible crosses it, by all ranks of a node at once.
-Choice on_several_nodes(Collective collective, size_t bytes, int nodes, bool even) {
+Choice on_several_nodes(Collective collective, size_t bytes, int ranks, int nodes, bool even) {
   switch (collective) {
     case Collective::all_reduce:
-      if (bytes < 32 * kKiB)
+      if (bytes < 48 * kKiB)
         return {"hierarchical_doubling", "small, several nodes: least rounds across nodes"};
       return {"hierarchical", "several nodes: least traffic across nodes"};
     case Collective::all_gather:
     case Collective::reduce_scatter:
+      if (bytes < 32 * kKiB && ranks <= 4 * nodes)
+        return {"halving_doubling", "small, few ranks a node: least rounds in all"};
+      return {"hierarchical", "several nodes: least traffic across nodes"};
     case Collective::barrier:
       return {"hierarchical", "several nodes"};
     case Collective::broadcast:
@@ -67,7 +70,7 @@ Choice choose_by_rules(Collective collective, size_t bytes, int ranks, int nodes
     return {"direct", "deterministic: combines in the order of ranks"};
   }
   return nodes <= 1 ? on_one_node(collective, bytes, ranks)
-                    : on_several_nodes(collective, bytes, nodes, even);
+                    : on_several_nodes(collective, bytes, ranks, nodes, even);
 }
 
 }  // namespace wia
