@@ -28,6 +28,9 @@ Choice on_several_nodes(Collective collective, size_t bytes, int ranks, int node
     case Collective::all_reduce:
       if (bytes < 48 * kKiB)
         return {"hierarchical_doubling", "small, several nodes: least rounds across nodes"};
+      // The ring is the steadier stream; halving takes fewer rounds.
+      if (bytes >= 256 * kKiB * static_cast<size_t>(nodes))
+        return {"hierarchical_ring", "large, several nodes: neighbours only"};
       return {"hierarchical", "several nodes: least traffic across nodes"};
     case Collective::all_gather:
     case Collective::reduce_scatter:
