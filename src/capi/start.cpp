@@ -11,9 +11,12 @@
 #include "bootstrap/launch.hpp"
 #include "capi/handles.hpp"
 #include "topology/nics.hpp"
+#include "transport/network.hpp"
 
 namespace wia::capi {
 namespace {
+
+constexpr int64_t kPartingMs = 2'000;
 
 std::mutex mutex_;
 wia_communicator_t* world_ = nullptr;
@@ -130,6 +133,10 @@ wia_status_t wia_finalize(void) {
   const Config limits = config ? *config : Config{};
   if (job) wait_for_others(*job, 0, limits);
   for (StoreServer* server : served_ids) wait_for_others(*server, -1, limits);
+  // What the last calls have sent is on its way to peers that may be slow to take it.
+  if (Network* network = Network::existing();
+      network && !network->wait_until_closed(Deadline::after_ms(kPartingMs)))
+    log::warning("not all that was sent at the end has reached its peers");
   return WIA_SUCCESS;
 }
 
