@@ -12,20 +12,19 @@ enum class FrameKind : uint8_t {
   data,      // a message of a collective; bytes: the message
   packet,    // bytes: the packet's header, then its data
   credit,    // nothing but the two counters
-  failure,   // the sender's communicator is lost; type: the code; bytes: the reason
+  failure,   // the sender's communicator is lost; signature: the code; bytes: the reason
   goodbye    // the sender has left the communicator
 };
 
 struct FrameHeader {
   uint32_t bytes = 0;  // that follow
   FrameKind kind = FrameKind::credit;
-  uint8_t type = 0;  // of a packet; Code of a failure, negated
+  uint8_t type = 0;  // of a packet
   uint16_t unused = 0;
   Key key;                 // of a message
-  uint32_t signature = 0;  // of the sender's call
-  uint32_t messages_taken =
-      0;                       // of the receiver of this frame: messages that the sender has released so far,
-  uint32_t packets_taken = 0;  // and packets
+  uint32_t signature = 0;  // of the sender's call; Code of a failure
+  // Of what the receiver of this frame has sent: messages and packets that were released so far.
+  uint32_t messages_taken = 0, packets_taken = 0;
 };
 static_assert(sizeof(FrameHeader) == 32);
 

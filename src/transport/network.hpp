@@ -76,7 +76,7 @@ class Network {
   // peers can connect.
   std::unique_ptr<Door> open(uint64_t communicator, const HashKey& key, int rank, std::vector<Paths> paths);
 
-  // Before a sleep at the bell: it rings when something comes on any connection. The first bell is the one.
+  // Before a sleep at the bell: it rings when something comes on any connection. A process has one bell.
   void arm(Doorbell& bell);
 
   // Sends what is left, waits (for a few seconds at most) until the peer's system has it, and closes.

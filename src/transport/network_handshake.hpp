@@ -8,6 +8,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "base/keyed_hash.hpp"
 
@@ -49,22 +50,14 @@ struct Reply {
 };
 static_assert(sizeof(Reply) == 16);
 
-inline uint64_t prove(const Hello& hello, const Challenge& challenge, const HashKey& key) {
-  struct {
-    Challenge challenge;
-    Hello hello;
-  } said{challenge, hello};
-  said.hello.proof = 0;
-  return KeyedHash(key)(&said, sizeof said);
-}
-
-inline uint64_t prove(const Reply& reply, const Hello& hello, const HashKey& key) {
-  struct {
-    Hello hello;
-    Reply reply;
-  } said{hello, reply};
-  said.reply.proof = 0;
-  return KeyedHash(key)(&said, sizeof said);
+// Over what was heard and what answers it.
+template <class Heard, class Said>
+uint64_t prove(Said said, const Heard& heard, const HashKey& key) {
+  said.proof = 0;
+  std::byte bytes[sizeof heard + sizeof said];
+  std::memcpy(bytes, &heard, sizeof heard);
+  std::memcpy(bytes + sizeof heard, &said, sizeof said);
+  return KeyedHash(key)(bytes, sizeof bytes);
 }
 
 }  // namespace wia

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <linux/sockios.h>
-#include <netinet/tcp.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -142,8 +141,6 @@ bool Caller::connected() {
   getsockopt(socket_.get(), SOL_SOCKET, SO_ERROR, &error_, &length);
   if (error_ != 0) return false;
   stage_ = Stage::awaiting_challenge;
-  const int on = 1;
-  setsockopt(socket_.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   network_.loop_.change(this, EPOLLIN);
   return true;
 }
