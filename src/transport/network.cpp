@@ -171,7 +171,7 @@ void Network::deliver(Door& door, Arrival arrival) {
 
 // --- Calling ----------------------------------------------------------------------------------
 
-// Begins with the next path of the way; when all have been tried, with the first again.
+// Tries the next path of the way; when all have been tried, the first again.
 void Network::call(Door& door, int peer, int rail) {
   Door::Way& way = door.ways_[{peer, rail}];
   const auto paths = door.paths_for(peer, rail);
@@ -209,7 +209,14 @@ void Network::call_failed(Door& door, int peer, int rail, const std::string& rea
       deliver(door, {peer, rail, {}, Status(Code::unreachable, reason)});
     return;
   }
+  call_by_next_path(door, peer, rail);
   if (way.calls == 0) call(door, peer, rail);
+}
+
+// Beside those that are being tried.
+void Network::call_by_next_path(Door& door, int peer, int rail) {
+  const Door::Way& way = door.ways_[{peer, rail}];
+  if (!way.open && way.next_path < door.paths_for(peer, rail).size()) call(door, peer, rail);
 }
 
 void Network::stop_calls(const Door& door, int peer, int rail) {

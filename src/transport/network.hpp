@@ -94,6 +94,7 @@ class Network {
   void hear_stranger(FileDescriptor stranger);
   Reply::Answer answer(const Hello& hello, const Challenge& challenge, Door** door);
   void call(Door& door, int peer, int rail);
+  void call_by_next_path(Door& door, int peer, int rail);
   void call_failed(Door& door, int peer, int rail, const std::string& reason, bool refused);
   void give_up(Door& door, int peer, int rail, Status reason);
   void deliver(Door& door, Arrival arrival);

@@ -13,7 +13,8 @@ namespace wia {
 namespace {
 
 constexpr int64_t kHelloMs = 10'000;   // for a stranger to say who it is
-constexpr int64_t kPathMs = 2'000;     // for one path to work, then the next is tried
+constexpr int64_t kPathMs = 2'000;     // for one path to work
+constexpr int64_t kNextPathMs = 100;   // then the next one is tried beside it; the first that works counts
 constexpr int64_t kPauseMs = 100;      // between two rounds of all paths
 constexpr int64_t kClosingMs = 5'000;  // for the last bytes
 constexpr int64_t kClosingLookMs = 5;
@@ -87,7 +88,7 @@ std::unique_ptr<Caller> Caller::make(Network& network, Door& door, int peer, int
   std::unique_ptr<Caller> caller(new Caller(network, door, peer, rail, path, std::move(made),
                                             Deadline::after_ms(pause   ? kPauseMs
                                                                : error ? 0
-                                                                       : kPathMs)));
+                                                                       : kNextPathMs)));
   caller->error_ = error;
   caller->stage_ = pause ? Stage::pausing : Stage::connecting;
   if (!pause && !error) caller->dial();
@@ -116,9 +117,15 @@ bool Caller::failed(const std::string& reason, bool refused) {
 bool Caller::on_time() {
   if (stage_ == Stage::pausing) {
     stage_ = Stage::connecting;
-    deadline_ = Deadline::after_ms(kPathMs);
+    deadline_ = Deadline::after_ms(kNextPathMs);
     if (error_ == 0) dial();
     if (error_ == 0) return true;
+  }
+  if (error_ == 0 && !alone_long_enough_) {
+    alone_long_enough_ = true;
+    deadline_ = Deadline::after_ms(kPathMs - kNextPathMs);
+    network_.call_by_next_path(door_, peer_, rail_);
+    return true;
   }
   if ((error_ == EMFILE || error_ == ENFILE) && !ended_ &&
       door_.ways_[{peer_, rail_}].rounds >= kRoundsWithoutDescriptor) {
@@ -200,6 +207,7 @@ bool Caller::hear_reply() {
   --way.calls;
   if (way.open) return false;
   way.open = true;
+  network_.stop_calls(door_, peer_, rail_);
   log::info("rank {} and rank {}: rail {} by {}", door_.rank_, peer_, rail_, path_.text());
   network_.deliver(door_, {peer_, rail_, network_.loop_.hand_over(this), {}});
   return false;

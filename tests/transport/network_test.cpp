@@ -113,5 +113,31 @@ TEST_F(NetworkTest, OfTheSilentOnlySoManyAreKept) {
   EXPECT_EQ(answer_to([](const Challenge& c) { return hello_of(1, c); }), Reply::welcome);
 }
 
+// Ways that lead to something silent are not waited for one after the other.
+TEST_F(NetworkTest, SilentWaysDelayNobody) {
+  const Stranger silent("", false);
+  const auto path_to = [](int port) {
+    Path path;
+    path.nic = "lo";
+    path.from = path.to = *parse_address("127.0.0.1");
+    reinterpret_cast<sockaddr_in*>(&path.to.storage)->sin_port = htons(static_cast<uint16_t>(port));
+    return path;
+  };
+  Paths paths;
+  paths.rails.assign(10, path_to(silent.port()));
+  paths.others = {path_to(network.port())};
+  const auto caller = network.open(kCommunicator, kKey, 1, {paths, Paths(), Paths()});
+  const Deadline all_in_turn = Deadline::after_ms(15'000);
+  caller->connect(0, 0);
+  std::vector<Arrival> arrivals;
+  while (arrivals.empty() && !all_in_turn.passed()) {
+    poll(nullptr, 0, 10);
+    arrivals = caller->take_arrivals();
+  }
+  ASSERT_EQ(arrivals.size(), 1u) << caller->difficulties(0);
+  EXPECT_TRUE(arrivals[0].failure.ok()) << arrivals[0].failure.text();
+  EXPECT_EQ(arrivals[0].peer, 0);
+}
+
 }  // namespace
 }  // namespace wia
