@@ -72,7 +72,7 @@ class Caller final : public SocketTask {
   const int peer_, rail_;
   const Path path_;
   Stage stage_ = Stage::connecting;
-  int error_ = 0;  // of dial()
+  int error_ = 0;                   // of dial()
   bool alone_long_enough_ = false;  // then the next path is tried, too
   bool ended_ = false;
   Challenge challenge_;
