@@ -25,8 +25,7 @@ std::unique_ptr<TcpWire> make_tcp_wire(const World& world, const std::vector<int
     if (world.heap(member)) continue;
     paths[r] = world.paths_to(member);
     const NetworkAddress& address = world.address(member);
-    peers[r] = {fmt::format("pid {} of host {}", address.pid, address.host),
-                world.rails_to(member, static_cast<int>(paths[r].rails.size()))};
+    peers[r] = {fmt::format("pid {} of host {}", address.pid, address.host), world.rails_to(member)};
     if (peers[r].rails.size() > rails) peers[r].rails.resize(rails);
   }
   auto door = Network::existing()->open(world.secret_name(name), world.network_key(), rank, std::move(paths));

@@ -12,6 +12,7 @@
 #include "base/random.hpp"
 #include "engine/progress_thread.hpp"
 #include "topology/nics.hpp"
+#include "topology/sysfs.hpp"
 #include "transport/network.hpp"
 
 namespace wia {
@@ -145,6 +146,7 @@ Status World::join_network(Deadline deadline) {
   auto network = Network::instance();
   if (!network) return network.take_status();
   NetworkAddress own{host_name(), static_cast<int>(getpid()), network.value()->port(), {}};
+  own.near = nics_near(nics.value(), sysfs::numa_node_of_cpus(affinity()));
   for (const Nic& nic : nics.value())
     for (const NicAddress& address : nic.addresses)
       if (auto parsed = parse_address(address.text()); parsed && !address.link_local_v6())
@@ -181,12 +183,24 @@ Paths World::paths_to(int rank) const {
   return reversed(plan_paths(addresses_[rank], addresses_[rank_]), addresses_[rank].port);
 }
 
+std::vector<int> World::rails_to(int rank) const {
+  const auto [lower, higher] = std::minmax(rank_, rank);
+  const std::vector<int> near =
+      near_rails(addresses_[lower], plan_paths(addresses_[lower], addresses_[higher]));
+  std::vector<int> rails = share_of(lower, static_cast<int>(near.size()), true);
+  for (int& rail : rails) rail = near[static_cast<size_t>(rail)];
+  return rails;
+}
+
 std::vector<int> World::rails_to(int rank, int rails) const {
-  const int lower = std::min(rank_, rank);
+  return share_of(std::min(rank_, rank), rails, false);
+}
+
+std::vector<int> World::share_of(int rank, int rails, bool only_with_near) const {
   int local = 0, on_node = 0;
   for (int r = 0; r < size_; ++r) {
-    if (!shares_host(r, lower)) continue;
-    local += r < lower;
+    if (!shares_host(r, rank) || (only_with_near && addresses_[r].near != addresses_[rank].near)) continue;
+    local += r < rank;
     ++on_node;
   }
   return rails_of(rails, local, on_node);

@@ -40,8 +40,11 @@ class World {
   bool has_network() const { return !addresses_.empty(); }
   const NetworkAddress& address(int rank) const { return addresses_[rank]; }
   const HashKey& network_key() const { return network_key_; }
-  // Ways from this rank to that one, and which of so many rails the two use.
+  // Ways from this rank to that one, and which of their rails the two use: those near to the lower of them,
+  // shared with the other ranks of its host that are as near.
   Paths paths_to(int rank) const;
+  std::vector<int> rails_to(int rank) const;
+  // Which of so many, if they are all alike.
   std::vector<int> rails_to(int rank, int rails) const;
   // Hash of the name, that nobody else can know.
   uint64_t secret_name(const std::string& name) const;
@@ -70,6 +73,7 @@ class World {
   Status join_network(Deadline deadline);
   Status check_families() const;
   void choose_wait_policy(const std::vector<std::string>& affinities);
+  std::vector<int> share_of(int rank, int rails, bool only_with_near) const;
   bool shares_host(int a, int b) const { return hosts_[a] == hosts_[b]; }
 
   int rank_ = 0, size_ = 1;

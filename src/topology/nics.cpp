@@ -222,4 +222,12 @@ Result<std::vector<Nic>> select_nics(const std::vector<Nic>& nics, std::string_v
   return chosen;
 }
 
+std::vector<std::string> nics_near(const std::vector<Nic>& nics, std::optional<int> numa_node) {
+  std::vector<std::string> names;
+  for (const Nic& nic : nics)
+    if (numa_node && nic.numa_node == numa_node) names.push_back(nic.name);
+  if (names.size() == nics.size()) names.clear();
+  return names;
+}
+
 }  // namespace wia

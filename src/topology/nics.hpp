@@ -55,4 +55,7 @@ std::optional<uint64_t> sent_bytes(const Nic& nic, const std::string& root = "/s
 // have an address. A rule that cannot be read or leaves nothing is an error that lists what exists.
 Result<std::vector<Nic>> select_nics(const std::vector<Nic>& nics, std::string_view rule);
 
+// Names of those on a NUMA node; none if that makes no difference: nothing is known, or all are on it.
+std::vector<std::string> nics_near(const std::vector<Nic>& nics, std::optional<int> numa_node);
+
 }  // namespace wia

@@ -52,6 +52,21 @@ std::optional<int> numa_node_of(const std::string& device) {
   return node;
 }
 
+std::optional<int> numa_node_of_cpus(const std::vector<int>& cpus, const std::string& root) {
+  std::optional<int> all;
+  for (const int cpu : cpus) {
+    std::optional<int> node;
+    std::error_code error;
+    const std::string directory = root + "/devices/system/cpu/cpu" + std::to_string(cpu);
+    for (fs::directory_iterator entry(directory, error), end; !error && entry != end; entry.increment(error))
+      if (const std::string name = entry->path().filename(); name.starts_with("node"))
+        if (const auto number = parse_integer(name.substr(4))) node = static_cast<int>(*number);
+    if (!node || (all && *all != *node)) return std::nullopt;
+    all = node;
+  }
+  return all;
+}
+
 std::string pci_address_of(const std::string& device) {
   std::string address;
   climb(device, [&](const fs::path& directory) {

@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -70,7 +71,8 @@ bool read_place(const std::string& text, NetworkPlace* place) {
 }  // namespace
 
 std::string NetworkAddress::text() const {
-  return fmt::format("{} {} {} {}", host.empty() ? "?" : host, pid, port, places_text());
+  return fmt::format("{} {} {} {} {}", host.empty() ? "?" : host, pid, port,
+                     near.empty() ? "-" : fmt::format("{}", fmt::join(near, ",")), places_text());
 }
 
 std::string NetworkAddress::places_text() const {
@@ -84,8 +86,10 @@ std::string NetworkAddress::places_text() const {
 Result<NetworkAddress> NetworkAddress::parse(const std::string& text) {
   std::istringstream words(text);
   NetworkAddress address;
-  std::string pid, port, word;
-  words >> address.host >> pid >> port;
+  std::string pid, port, near, word;
+  words >> address.host >> pid >> port >> near;
+  if (near != "-")
+    for (std::istringstream names(near); std::getline(names, word, ',');) address.near.push_back(word);
   bool good = read_number(pid, &address.pid) && read_number(port, &address.port) && address.port <= 65535;
   while (good && words >> word) good = read_place(word, &address.places.emplace_back());
   if (!good) return Status::error(Code::protocol, "\"{}\" is not the address of a process", text);
@@ -153,6 +157,15 @@ Paths reversed(Paths paths, int peer_port) {
       path.to = with_port(path.to, peer_port);
     }
   return paths;
+}
+
+std::vector<int> near_rails(const NetworkAddress& own, const Paths& paths) {
+  std::vector<int> rails, all;
+  for (size_t i = 0; i < paths.rails.size(); ++i) {
+    all.push_back(static_cast<int>(i));
+    if (std::ranges::count(own.near, paths.rails[i].nic) > 0) rails.push_back(static_cast<int>(i));
+  }
+  return rails.empty() ? all : rails;
 }
 
 std::vector<int> rails_of(int rails, int local, int on_node) {

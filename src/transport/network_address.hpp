@@ -22,6 +22,8 @@ struct NetworkAddress {
   int pid = 0;
   int port = 0;  // where the process listens, on all its addresses
   std::vector<NetworkPlace> places;
+  std::vector<std::string> near =
+      {};  // interfaces nearer to the process than the others; empty: no difference
 
   std::string text() const;
   std::string places_text() const;  // "eth0=10.0.0.1/24 eth1=10.0.1.1/24"
@@ -48,6 +50,9 @@ struct Paths {
 Paths plan_paths(const NetworkAddress& own, const NetworkAddress& peer);
 // What plan_paths(peer, own) gave, as seen from the other end: the rails in the same order.
 Paths reversed(Paths paths, int peer_port);
+
+// Rails by interfaces that are near to `own`, of which `paths` lead away; all if there are none.
+std::vector<int> near_rails(const NetworkAddress& own, const Paths& paths);
 
 // The rails that a pair of ranks uses, as indices: `local` of `on_node` ranks share `rails` interfaces. One
 // each, near to each other for neighbours; several where there are more interfaces than ranks.

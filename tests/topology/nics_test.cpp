@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "topology/fake_sysfs.hpp"
+#include "topology/sysfs.hpp"
 
 namespace wia {
 namespace {
@@ -167,6 +168,33 @@ TEST(NicFacts, OfThisHost) {
     EXPECT_EQ(each.loopback, each.name == "lo");
     for (const NicAddress& own : each.addresses) EXPECT_FALSE(own.text().empty());
   }
+}
+
+TEST(NicsNear, AreThoseOfTheNumaNode) {
+  std::vector<Nic> nics = {nic("eth0"), nic("eth1"), nic("eth2")};
+  EXPECT_THAT(nics_near(nics, 0), testing::IsEmpty()) << "nothing is known";
+  nics[0].numa_node = nics[2].numa_node = 1;
+  nics[1].numa_node = 0;
+  EXPECT_THAT(nics_near(nics, 1), testing::ElementsAre("eth0", "eth2"));
+  EXPECT_THAT(nics_near(nics, 2), testing::IsEmpty());
+  EXPECT_THAT(nics_near(nics, std::nullopt), testing::IsEmpty());
+  nics[1].numa_node = 1;
+  EXPECT_THAT(nics_near(nics, 1), testing::IsEmpty()) << "all are";
+}
+
+TEST(NumaNode, IsThatOfAllCpus) {
+  FakeSysfs sysfs;
+  for (const char* cpu : {"cpu0/node0", "cpu1/node0", "cpu2/node1"})
+    sysfs.directory(std::string("devices/system/cpu/") + cpu);
+  sysfs.directory("devices/system/cpu/cpu3/cache");
+  const auto node_of = [&](const std::vector<int>& cpus) {
+    return sysfs::numa_node_of_cpus(cpus, sysfs.root());
+  };
+  EXPECT_EQ(node_of({0, 1}), 0);
+  EXPECT_EQ(node_of({2}), 1);
+  EXPECT_EQ(node_of({1, 2}), std::nullopt);
+  EXPECT_EQ(node_of({0, 3}), std::nullopt) << "not told";
+  EXPECT_EQ(node_of({}), std::nullopt);
 }
 
 }  // namespace

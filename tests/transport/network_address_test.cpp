@@ -6,7 +6,7 @@ namespace wia {
 namespace {
 
 NetworkAddress address(const std::string& places, int port = 4711) {
-  return NetworkAddress::parse("host 12 " + std::to_string(port) + " " + places).value();
+  return NetworkAddress::parse("host 12 " + std::to_string(port) + " - " + places).value();
 }
 
 std::vector<std::string> rails(const std::string& own, const std::string& peer) {
@@ -18,14 +18,15 @@ std::vector<std::string> rails(const std::string& own, const std::string& peer) 
 using Texts = std::vector<std::string>;
 
 TEST(NetworkAddress, IsReadBackAsItWasWritten) {
-  const std::string text = "host 12 4711 eth0=10.0.0.1/24 eth0=fd00::1/64 ib0=192.168.1.1/16";
-  EXPECT_EQ(NetworkAddress::parse(text).value().text(), text);
+  for (const char* text : {"host 12 4711 - eth0=10.0.0.1/24 eth0=fd00::1/64 ib0=192.168.1.1/16",
+                           "host 12 4711 eth0,ib0 eth0=10.0.0.1/24 eth1=10.0.1.1/24 ib0=192.168.1.1/16"})
+    EXPECT_EQ(NetworkAddress::parse(text).value().text(), text);
 }
 
 TEST(NetworkAddress, RefusesNonsense) {
   for (const char* text :
-       {"", "host", "host x 1 eth0=10.0.0.1/24", "host 1 70000 eth0=10.0.0.1/24", "host 1 2 eth0",
-        "host 1 2 eth0=10.0.0.1", "host 1 2 eth0=10.0.0.1/33", "host 1 2 eth0=10.0.0.x/24"})
+       {"", "host", "host x 1 - eth0=10.0.0.1/24", "host 1 70000 - eth0=10.0.0.1/24", "host 1 2 - eth0",
+        "host 1 2 - eth0=10.0.0.1", "host 1 2 - eth0=10.0.0.1/33", "host 1 2 - eth0=10.0.0.x/24"})
     EXPECT_EQ(NetworkAddress::parse(text).status().code(), Code::protocol) << text;
 }
 
@@ -72,6 +73,16 @@ TEST(Paths, AreTheSameFromBothEnds) {
   ASSERT_EQ(back.rails.size(), 2u);
   EXPECT_EQ(back.rails[0].text(), "ib1 10.0.0.2 -> 10.0.0.1:1000");
   EXPECT_EQ(back.rails[1].text(), "ib0 10.0.1.2 -> 10.0.1.1:1000");
+}
+
+TEST(Rails, ThatAreNearAreFirst) {
+  NetworkAddress own = address("eth0=10.0.0.1/24 eth1=10.0.1.1/24 eth2=10.0.2.1/24");
+  const Paths paths = plan_paths(own, address("eth0=10.0.0.2/24 eth1=10.0.1.2/24 eth2=10.0.2.2/24"));
+  EXPECT_EQ(near_rails(own, paths), (std::vector<int>{0, 1, 2}));
+  own.near = {"eth2", "eth1", "eth7"};
+  EXPECT_EQ(near_rails(own, paths), (std::vector<int>{1, 2}));
+  own.near = {"eth7"};
+  EXPECT_EQ(near_rails(own, paths), (std::vector<int>{0, 1, 2}));
 }
 
 TEST(Rails, AreSharedOut) {
