@@ -129,8 +129,8 @@ TEST(S18, NothingIsLeftOfTheDestroyed) {
         // The last connections are closed once their end has been acknowledged.
         for (const double began = seconds(); descriptors() > fds && seconds() - began < 5;) usleep(1000);
         const long more = resident_kib() - memory;
-        std::printf("500 communicators: %ld KiB, %ld descriptors, %ld threads more\n", more, descriptors() - fds,
-                    threads() - tasks);
+        std::printf("500 communicators: %ld KiB, %ld descriptors, %ld threads more\n", more,
+                    descriptors() - fds, threads() - tasks);
         WIA_CHECK(descriptors() <= fds && threads() <= tasks);
         WIA_CHECK(more < 5 * 1024 || kMemoryIsWatched);  // sanitizers keep what is freed for a while
         return check_sum(w);
