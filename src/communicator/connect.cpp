@@ -43,10 +43,7 @@ class Wires {
     const bool by_ofi = world_.config().transport == "ofi";
     tcp_ = make_tcp_wire(world_, members_, rank_, name_, by_ofi ? 1 : SIZE_MAX);
     if (!by_ofi) return {};
-    OfiOptions options;
-    for (const NetworkPlace& place : world_.address(members_[static_cast<size_t>(rank_)]).places)
-      options.addresses.push_back(place.address);
-    auto made = make_ofi_wire(options, world_.secret_name(name_));
+    auto made = make_ofi_wire(world_.ofi_options(), world_.secret_name(name_));
     if (!made) return made.take_status();
     ofi_ = std::move(made.value());
     return {};

@@ -11,6 +11,7 @@
 #include "bootstrap/launch.hpp"
 #include "bootstrap/store.hpp"
 #include "transport/network_address.hpp"
+#include "transport/ofi_wire.hpp"
 #include "transport/shm_heap.hpp"
 
 namespace wia {
@@ -43,6 +44,7 @@ class World {
   // Ways from this rank to that one, and which of so many rails the two use.
   Paths paths_to(int rank) const;
   std::vector<int> rails_to(int rank, int rails) const;
+  OfiOptions ofi_options() const;
   // Hash of the name, that nobody else can know.
   uint64_t secret_name(const std::string& name) const;
 

@@ -57,9 +57,8 @@ bool OfiReader::read_on(Reading& reading) {
   OfiPort& port = offered.seat->port;
   const size_t part = std::min<size_t>(offered.frame.bytes - reading.there, port.longest_read());
   const size_t behind = reading.there - offered.num_first;
-  const ssize_t code =
-      port.read(*offered.seat, &reading, offered.from, {reading.to() + reading.there, part}, reading.region,
-                offered.place.address + behind, offered.place.key);
+  const ssize_t code = port.read(*offered.seat, &reading, offered.from, {reading.to() + reading.there, part},
+                                 reading.region, offered.place.address + behind, offered.place.key);
   if (code == -FI_EAGAIN) {
     refused_.push_back(&reading);
     return false;
@@ -78,8 +77,8 @@ bool OfiReader::part_ended(OfiRead* part, const OfiNews& news, std::span<const s
                            Ended* ended) {
   Reading& reading = *static_cast<Reading*>(part);
   if (news.error != 0)
-    reading.failure = Status(Code::unreachable,
-                             std::string(reinterpret_cast<const char*>(reason.data()), reason.size()));
+    reading.failure =
+        Status(Code::unreachable, std::string(reinterpret_cast<const char*>(reason.data()), reason.size()));
   else if (!reading.complete() && !read_on(reading))
     return false;
   *ended = finish(reading);

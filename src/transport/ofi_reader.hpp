@@ -56,7 +56,8 @@ class OfiReader {
     for (Reading* each : std::exchange(refused_, {}))
       if (read_on(*each)) ended(finish(*each));
   }
-  // A part is there, or will not come. True: nothing of the frame is under way any more, and it is in `ended`.
+  // A part is there, or will not come. True: nothing of the frame is under way any more, and it is in
+  // `ended`.
   bool part_ended(OfiRead* part, const OfiNews& news, std::span<const std::byte> reason, Ended* ended);
 
   // Offers of the peer that nobody will read: of the frames that had arrived so far nothing is left.

@@ -134,11 +134,13 @@ void PortsWire::meet(int rank, const std::vector<std::string>& names,
   rank_ = rank;
   control_ = std::make_unique<OfiControl>(std::move(control), names.size());
   ways_.resize(names.size());
+  std::vector<bool> used(seats_.size());
   for (size_t p = 0; p < names.size(); ++p) {
     const std::vector<std::string> theirs = words_of(names[p]);
     const size_t both = std::min(theirs.size(), seats_.size());
     for (const int nic : rails_to(static_cast<int>(p), static_cast<int>(both))) {
       const std::string& name = theirs[static_cast<size_t>(nic)];
+      used[static_cast<size_t>(nic)] = true;
       const size_t slash = std::min(name.find('/'), name.size() - 1);
       const auto seat = static_cast<uint32_t>(std::strtoul(name.c_str() + slash + 1, nullptr, 10));
       ways_[p].rails.push_back(
@@ -146,6 +148,11 @@ void PortsWire::meet(int rank, const std::vector<std::string>& names,
     }
     if (static_cast<int>(p) != rank && ways_[p].rails.empty())
       ways_[p].loss = Status(Code::unreachable, "it has no endpoint of libfabric");
+  }
+  for (size_t i = seats_.size(); i-- > 0;) {
+    if (used[i]) continue;
+    seats_[i]->port.leave(seats_[i], nullptr);
+    seats_.erase(seats_.begin() + static_cast<std::ptrdiff_t>(i));
   }
 }
 
@@ -466,7 +473,9 @@ void PortsWire::leave_seats() {
 
 }  // namespace
 
-Result<std::unique_ptr<OfiWire>> make_ofi_wire(const OfiOptions& options, uint64_t communicator) {
+namespace {
+
+Result<std::vector<OfiPort*>> open_ports(const OfiOptions& options) {
   auto library = OfiLibrary::load();
   if (!library) return library.take_status();
   auto nics = find_ofi_nics(*library.value(), options);
@@ -475,14 +484,30 @@ Result<std::unique_ptr<OfiWire>> make_ofi_wire(const OfiOptions& options, uint64
              nics.value()->size());
   std::vector<OfiPort*> ports;
   for (const OfiNic& nic : *nics.value()) {
-    auto port = OfiPort::on(*library.value(), nic);
+    auto port = OfiPort::on(*library.value(), nic, options.wake_sleepers);
     if (!port) return port.take_status();
     ports.push_back(port.value());
   }
+  return ports;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<OfiWire>> make_ofi_wire(const OfiOptions& options, uint64_t communicator) {
+  auto ports = open_ports(options);
+  if (!ports) return ports.take_status();
   std::vector<OfiSeat*> seats;
-  for (OfiPort* port : ports) seats.push_back(port->take_seat(communicator));
+  for (OfiPort* port : ports.value()) seats.push_back(port->take_seat(communicator));
   return std::unique_ptr<OfiWire>(std::make_unique<PortsWire>(std::move(seats)));
 }
+
+bool ofi_wakes_sleepers(const OfiOptions& options) {
+  auto ports = open_ports(options);
+  return ports && std::all_of(ports.value().begin(), ports.value().end(),
+                              [](const OfiPort* port) { return port->wakes_sleepers(); });
+}
+
+void arm_ofi(Doorbell& bell) { OfiPort::arm_all(bell); }
 
 bool settle_ofi(Deadline deadline) { return OfiPort::settle(deadline); }
 

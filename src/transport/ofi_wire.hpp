@@ -13,6 +13,7 @@
 
 #include "base/address.hpp"
 #include "base/status.hpp"
+#include "base/wait.hpp"
 #include "transport/tcp_wire.hpp"
 #include "transport/wire.hpp"
 
@@ -21,6 +22,7 @@ namespace wia {
 struct OfiOptions {
   std::vector<Address> addresses;  // of the network interfaces to use, for providers that go by them
   bool device_memory = false;      // ask for FI_HMEM: buffers may be a device's
+  bool wake_sleepers = false;      // at a price for each message, see OfiPort
 };
 
 class OfiWire : public Wire {
@@ -36,6 +38,12 @@ class OfiWire : public Wire {
 
 // `communicator`: known to its ranks alone. What comes for it from now on is kept.
 Result<std::unique_ptr<OfiWire>> make_ofi_wire(const OfiOptions& options, uint64_t communicator);
+
+// Whether what comes wakes sleepers: as options ask for, and where the provider can tell. Else they have to
+// look from time to time. Opens the endpoints.
+bool ofi_wakes_sleepers(const OfiOptions& options);
+// Before a sleep at the bell, beside Network::arm().
+void arm_ofi(Doorbell& bell);
 
 // False: something that wires have sent which are gone by now is still on its way at the deadline.
 bool settle_ofi(Deadline deadline);

@@ -65,13 +65,12 @@ inline std::vector<std::unique_ptr<Wire>> make_tcp_wires(int ranks) {
   return wires;
 }
 
-inline std::vector<std::unique_ptr<Wire>> make_ofi_wires(int ranks) {
+inline std::vector<std::unique_ptr<Wire>> make_ofi_wires_by(const OfiOptions& options, int ranks) {
   const uint64_t communicator = next_communicator();
   std::vector<std::unique_ptr<OfiWire>> made;
   std::vector<std::string> names;
   for (int r = 0; r < ranks; ++r) {
-    made.push_back(
-        std::move(make_ofi_wire({{parse_address("127.0.0.1").value()}, false}, communicator).value()));
+    made.push_back(std::move(make_ofi_wire(options, communicator).value()));
     names.push_back(made.back()->name());
   }
   std::vector<std::unique_ptr<Wire>> wires;
@@ -82,6 +81,12 @@ inline std::vector<std::unique_ptr<Wire>> make_ofi_wires(int ranks) {
     wires.push_back(std::move(made[static_cast<size_t>(r)]));
   }
   return wires;
+}
+
+inline OfiOptions ofi_over_loopback() { return {.addresses = {parse_address("127.0.0.1").value()}}; }
+
+inline std::vector<std::unique_ptr<Wire>> make_ofi_wires(int ranks) {
+  return make_ofi_wires_by(ofi_over_loopback(), ranks);
 }
 
 }  // namespace wia

@@ -1,5 +1,8 @@
 // What libfabric's wire has beside what holds for every network (network_test.cpp).
+#include <unistd.h>
+
 #include <algorithm>
+#include <atomic>
 #include <thread>
 
 #include "transport/ofi_nics.hpp"
@@ -11,10 +14,8 @@ namespace {
 
 constexpr auto kOneRail = [](int, int nics) { return rails_of(nics, 0, 1); };
 
-OfiOptions loopback() { return {{parse_address("127.0.0.1").value()}, false}; }
-
 std::unique_ptr<OfiWire> open_wire(uint64_t communicator) {
-  return std::move(make_ofi_wire(loopback(), communicator).value());
+  return std::move(make_ofi_wire(ofi_over_loopback(), communicator).value());
 }
 
 // A rank of another communicator that has found out where the endpoint is.
@@ -52,7 +53,7 @@ TEST(Ofi, AMessageOfAnotherJobNeverEnters) {
 
 TEST(Ofi, MemoryOfThePoolStaysRegisteredUpToALimit) {
   const OfiLibrary& library = *OfiLibrary::load().value();
-  auto nics = find_ofi_nics(library, loopback());
+  auto nics = find_ofi_nics(library, ofi_over_loopback());
   ASSERT_TRUE(nics.ok());
   fi_info* info = nics.value()->front().info.get();
   fid_fabric* fabric = nullptr;
@@ -85,8 +86,8 @@ TEST(Ofi, MemoryOfThePoolStaysRegisteredUpToALimit) {
 
 // The two ranks of a communicator.
 struct Pair {
-  Pair() {
-    auto wires = make_ofi_wires(2);
+  explicit Pair(const OfiOptions& options = ofi_over_loopback()) {
+    auto wires = make_ofi_wires_by(options, 2);
     for (int r = 0; r < 2; ++r) {
       ranks.push_back(
           std::make_unique<FrameEndpoint>(r, 2, std::move(wires[static_cast<size_t>(r)]), 1 << 20));
@@ -172,8 +173,52 @@ TEST(Ofi, NothingIsWrittenToAUserOnceHeHasLeft) {
   EXPECT_TRUE(settle_ofi(Deadline::after_ms(10'000)));
 }
 
+// Nobody rings, and the sleep is long: what comes has to end it.
+TEST(Ofi, WhatComesWakesASleeper) {
+  OfiOptions options = ofi_over_loopback();
+  options.wake_sleepers = true;
+  if (!ofi_wakes_sleepers(options)) GTEST_SKIP() << "this provider's queues have no descriptor";
+  Pair pair(options);
+  ASSERT_TRUE(pair.send_soon({1, 0, 0}, "hello") && pair.arrives({1, 0, 0}, "hello"));
+  WaitPolicy policy = WaitPolicy::sleep_soon();
+  policy.longest_sleep_ns = 999'000'000;
+  policy.before_sleep = [](Doorbell& bell) {
+    Network::existing()->arm(bell);
+    arm_ofi(bell);
+  };
+  std::atomic<uint32_t> received{0};
+  int looks_in_vain = 0;
+  std::thread sleeper([&] {
+    static Doorbell bell;  // the network knows it from now on
+    for (uint32_t tag = 1; tag <= 20; ++tag) {
+      Waiter waiter(policy, bell);
+      if (!Pair::eventually([&] {
+            if (receive(pair.at(1), 0, {1, 0, tag}) == kLong) return true;
+            waiter.pause();
+            return false;
+          }))
+        return;
+      received = tag;
+    }
+    Waiter waiter(policy, bell);
+    for (const Deadline deadline = Deadline::after_ms(300); !deadline.passed(); ++looks_in_vain) {
+      receive(pair.at(1), 0, {1, 0, 999});
+      waiter.pause();
+    }
+  });
+  const int64_t began = now_ns();
+  for (uint32_t tag = 1; tag <= 20; ++tag) {
+    EXPECT_TRUE(Pair::eventually([&] { return received == tag - 1; }));
+    usleep(2'000);  // it sleeps by now
+    EXPECT_TRUE(pair.send_soon({1, 0, tag}, kLong));
+  }
+  sleeper.join();
+  EXPECT_LT(now_ns() - began, 10'000'000'000) << "each slept to its end";
+  EXPECT_LT(looks_in_vain, 50) << "it does not sleep";
+}
+
 TEST(Ofi, WhatIsMissingIsSaid) {
-  const auto made = make_ofi_wire({{}, false}, 1);
+  const auto made = make_ofi_wire({}, 1);
   ASSERT_FALSE(made.ok());
   EXPECT_EQ(made.status().code(), Code::unsupported);
   EXPECT_NE(made.status().text().find("libfabric"), std::string::npos) << made.status().text();
