@@ -383,8 +383,10 @@ ssize_t OfiPort::read(OfiSeat& seat, OfiRead* operation, fi_addr_t from, std::sp
   return 0;
 }
 
-void OfiPort::send_after(OfiRead* read, OfiMessage* message) {
+void OfiPort::send_after(OfiRead* read, OfiMessage* message, bool awaited) {
   std::lock_guard lock(mutex_);
+  message->given_up = !awaited;
+  message->seat->given_up += !awaited;
   if (read->under_way)
     read->afterwards = message;
   else

@@ -71,7 +71,7 @@ class OfiPort {
   ssize_t read(OfiSeat& seat, OfiRead* operation, fi_addr_t from, std::span<std::byte> to,
                const OfiRegion* region, uint64_t address, uint64_t key);
   // Once the read has ended, whether the seat has been left by then or not.
-  void send_after(OfiRead* read, OfiMessage* message);
+  void send_after(OfiRead* read, OfiMessage* message, bool awaited);
   size_t longest_read() const { return longest_read_; }
 
   // Takes what has come and moves things along, unless another thread does. `own`: whose thread this is.

@@ -179,9 +179,9 @@ bool PortsWire::open(int peer) {
 
 bool PortsWire::ready(int peer, FrameKind) {
   Way& its = way(peer);
-  if (ended_ || (!its.open && !open(peer)) || !its.loss.ok()) return false;
+  if (ended_ || (!its.open && !open(peer))) return false;
   if (its.sending >= kMostSending) progress();
-  return its.sending < kMostSending && its.loss.ok();
+  return its.sending < kMostSending && !its.is_deaf;
 }
 
 // Null: no memory; the peer is lost then.
@@ -201,6 +201,7 @@ OfiMessage* PortsWire::new_message(int peer, size_t rail, OfiHeader::Kind kind) 
 void PortsWire::send(int peer, FrameKind kind, std::span<const std::byte> head, const std::byte* data,
                      size_t bytes, MessageBuffer* buffer) {
   Way& its = way(peer);
+  if (its.is_deaf) return give_back(buffer);  // since ready() was asked
   const size_t rail = kind == FrameKind::data ? its.next++ % its.rails.size() : 0;
   if (bytes > kShortFrame) return send_offer(peer, rail, head, data, bytes, buffer);
   send_short(peer, rail, head, data, bytes);
@@ -230,10 +231,8 @@ void PortsWire::send_offer(int peer, size_t rail, std::span<const std::byte> hea
   OfiSeat& seat = *its.rails[rail].seat;
   auto place = seat.port.offer(seat, peer, buffer);
   if (place) {
-    if (!its.is_deaf) {
-      ++its.unfinished;
-      ++unfinished_;
-    }
+    ++its.unfinished;
+    ++unfinished_;
     message->add(place.value());
     message->add(head.data(), head.size());
   } else {
@@ -452,7 +451,7 @@ void PortsWire::end(std::span<const std::byte> last_words) {
   reader_->stop([this](const OfiOffered& offered, OfiRead* read) {
     OfiMessage* taken = say_taken(offered);
     if (taken && read)
-      taken->seat->port.send_after(read, taken);
+      taken->seat->port.send_after(read, taken, !way(offered.peer).is_deaf);
     else if (taken)
       submit_taken(taken);
   });
