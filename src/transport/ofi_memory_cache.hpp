@@ -1,10 +1,8 @@
-// Memory that a NIC may read or write: registrations of one domain.
+// Memory that a NIC may read or write: registrations in one domain.
 //
-// Memory of the library's own pool is registered once and kept, up to a limit: the pool gives nothing back to
-// the system while the wire lives, so what is kept stays true. Memory of others is registered for one
-// message: nobody tells when it is unmapped, and a registration that outlives its memory sends what it should
-// not. (Where registering costs much - verbs, efa, cxi - the providers keep a cache themselves, and watch the
-// address space for it.)
+// Memory of a message pool is registered once and kept, up to a limit: the pool gives nothing back to the
+// system while it lives, so what is kept stays true. Other memory is registered until it is let go: a port's
+// own buffers for good, a user's never, since nobody tells when it is unmapped. Guarded by the port's mutex.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -11,8 +11,8 @@
 // libfabric uses memory of the port (short messages) and of a communicator's message pool (long ones), never
 // a user's: there is no way to end a transfer on an endpoint that others use, so memory that it may still
 // touch must not be anybody's who wants it back. A seat that is left stays, with its pool, until its last
-// transfer has ended. What that costs, a copy of long data that a user sends or receives in place, is about
-// what it would to register the user's memory for one message; and the pool's memory is registered once.
+// transfer has ended. That costs a copy of long data that a user sends or receives in place, and saves the
+// registration of his memory for each message; the pool's memory is registered once.
 //
 // Messages are untagged and land in multi-receive buffers: whose a message is says its header, so there is
 // nothing for tags to match, and a few large buffers take what posted receives of the longest message each
@@ -78,7 +78,6 @@ class OfiPort {
   void poll(const OfiSeat* own);
 
  private:
-  bool may_sleep();
   struct ReceiveBuffer : OfiOperation {
     static constexpr size_t kBytes = 256 << 10;
     std::byte* data = nullptr;
@@ -104,6 +103,7 @@ class OfiPort {
   Status post_receives();
   Status receive_again(ReceiveBuffer& buffer);
   bool add_messages();
+  bool may_sleep();
 
   // Under the mutex.
   void take_completions();
