@@ -12,6 +12,7 @@
 #include "capi/handles.hpp"
 #include "topology/nics.hpp"
 #include "transport/network.hpp"
+#include "transport/ofi_wire.hpp"
 
 namespace wia::capi {
 namespace {
@@ -134,8 +135,9 @@ wia_status_t wia_finalize(void) {
   if (job) wait_for_others(*job, 0, limits);
   for (StoreServer* server : served_ids) wait_for_others(*server, -1, limits);
   // What the last calls have sent is on its way to peers that may be slow to take it.
-  if (Network* network = Network::existing();
-      network && !network->wait_until_closed(Deadline::after_ms(kPartingMs)))
+  const Deadline parting = Deadline::after_ms(kPartingMs);
+  Network* network = Network::existing();
+  if (!settle_ofi(parting) || (network && !network->wait_until_closed(parting)))
     log::warning("not all that was sent at the end has reached its peers");
   return WIA_SUCCESS;
 }

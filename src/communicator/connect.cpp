@@ -42,22 +42,19 @@ class Wires {
     const bool by_ofi = world_.config().transport == "ofi";
     tcp_ = make_tcp_wire(world_, members_, rank_, name_, by_ofi ? 1 : SIZE_MAX);
     if (!by_ofi) return {};
-    OfiOptions options;
-    for (const NetworkPlace& place : world_.address(members_[static_cast<size_t>(rank_)]).places)
-      options.addresses.push_back(place.address);
-    auto made = make_ofi_wire(options);
+    auto made = make_ofi_wire(world_.ofi_options(), world_.secret_name(name_));
     if (!made) return made.take_status();
     ofi_ = std::move(made.value());
     return {};
   }
   std::string name() const { return ofi_ ? ofi_->name() : "-"; }
-  Result<std::unique_ptr<Wire>> meet(const std::vector<std::string>& names) {
+  std::unique_ptr<Wire> meet(const std::vector<std::string>& names) {
     if (!ofi_) return std::unique_ptr<Wire>(std::move(tcp_));
     const auto rails_to = [this](int peer, int nics) {
       const int member = members_[static_cast<size_t>(peer)];
       return world_.heap(member) ? std::vector<int>() : world_.rails_to(member, nics);
     };
-    WIA_RETURN_IF_ERROR(ofi_->meet(rank_, world_.secret_name(name_), names, rails_to, std::move(tcp_)));
+    ofi_->meet(rank_, names, rails_to, std::move(tcp_));
     return std::unique_ptr<Wire>(std::move(ofi_));
   }
 
@@ -106,9 +103,7 @@ Result<std::unique_ptr<Endpoint>> connect(World& world, const std::vector<int>& 
       static_cast<int>(own), std::move(block.value()), std::move(heaps), places);
   if (!has_remote) return local;
   for (std::string& each : words.value()) each.erase(0, each.find(' ') + 1);
-  auto wire = wires.meet(words.value());
-  if (!wire) return wire.take_status();
-  auto remote = std::make_unique<FrameEndpoint>(rank, size, std::move(wire.value()), local->max_staged());
+  auto remote = std::make_unique<FrameEndpoint>(rank, size, wires.meet(words.value()), local->max_staged());
   return std::unique_ptr<Endpoint>(
       std::make_unique<MixedEndpoint>(rank, size, std::move(local), local_ranks, std::move(remote)));
 }

@@ -211,6 +211,13 @@ uint64_t World::secret_name(const std::string& name) const {
   return KeyedHash(network_key_)(whole.data(), whole.size());
 }
 
+OfiOptions World::ofi_options() const {
+  OfiOptions options;
+  for (const NetworkPlace& place : address(rank_).places) options.addresses.push_back(place.address);
+  options.wake_sleepers = config_.wait == "sleep";
+  return options;
+}
+
 // By the ranks of this host and the CPUs that they may use.
 void World::choose_wait_policy(const std::vector<std::string>& affinities) {
   std::set<std::string> cpus;
@@ -238,8 +245,16 @@ void World::choose_wait_policy(const std::vector<std::string>& affinities) {
   log::info("{} ranks of this host on {:.1f} allowed CPUs: {} while waiting", ranks, allowed,
             wait_policy_.spins > 0 ? "spin" : "yield");
   if (has_network()) wait_policy_.before_sleep = [](Doorbell& bell) { Network::existing()->arm(bell); };
-  // libfabric rings no bell.
-  if (has_network() && config_.transport == "ofi") wait_policy_.longest_sleep_ns = 1'000'000;
+  if (has_network() && config_.transport == "ofi") {
+    if (ofi_wakes_sleepers(ofi_options())) {
+      wait_policy_.before_sleep = [](Doorbell& bell) {
+        Network::existing()->arm(bell);
+        arm_ofi(bell);
+      };
+    } else {
+      wait_policy_.longest_sleep_ns = 1'000'000;
+    }
+  }
   WaitPolicy background = wait_policy_;
   background.spins /= 10;
   background.yield_ns /= 10;

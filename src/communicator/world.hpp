@@ -11,6 +11,7 @@
 #include "bootstrap/launch.hpp"
 #include "bootstrap/store.hpp"
 #include "transport/network_address.hpp"
+#include "transport/ofi_wire.hpp"
 #include "transport/shm_heap.hpp"
 
 namespace wia {
@@ -46,6 +47,7 @@ class World {
   std::vector<int> rails_to(int rank) const;
   // Which of so many, if they are all alike.
   std::vector<int> rails_to(int rank, int rails) const;
+  OfiOptions ofi_options() const;
   // Hash of the name, that nobody else can know.
   uint64_t secret_name(const std::string& name) const;
 

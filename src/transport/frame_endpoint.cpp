@@ -42,7 +42,7 @@ FrameEndpoint::FrameEndpoint(int rank, int size, std::unique_ptr<Wire> wire, siz
       arrivals_(size),
       peers_(static_cast<size_t>(size)),
       wire_(std::move(wire)) {
-  wire_->attach(this, &pool_);
+  wire_->attach(this, pool_);
 }
 
 FrameEndpoint::~FrameEndpoint() {
@@ -142,8 +142,8 @@ bool FrameEndpoint::can_post(int peer) { return has_room(peer); }
 
 std::byte* FrameEndpoint::stage(std::span<const int> peers, size_t bytes) {
   if (!all_have_room(peers)) return nullptr;
-  if (staged_ && staged_->allocated < bytes) pool_.give(std::exchange(staged_, nullptr));
-  if (!staged_) staged_ = pool_.take_buffer(bytes);
+  if (staged_ && staged_->allocated < bytes) pool_->give(std::exchange(staged_, nullptr));
+  if (!staged_) staged_ = pool_->take_buffer(bytes);
   return staged_ ? staged_->data() : nullptr;
 }
 
@@ -218,7 +218,7 @@ Arriving FrameEndpoint::begin(int p, const FrameHeader& header) {
       break;
   }
   if (!legal) return {};
-  StoredMessage* message = pool_.take();
+  StoredMessage* message = pool_->take();
   message->key = header.key;
   message->bytes = bytes;
   message->signature = header.signature;
@@ -228,9 +228,9 @@ Arriving FrameEndpoint::begin(int p, const FrameHeader& header) {
     if (!place.empty()) data = place.data();
   }
   if (data == message->inline_data && bytes > StoredMessage::kInlineBytes) {
-    message->buffer = pool_.take_buffer(bytes);
+    message->buffer = pool_->take_buffer(bytes);
     if (!message->buffer) {
-      pool_.give(message);
+      pool_->give(message);
       return {};
     }
     message->buffer->users = 1;
@@ -271,7 +271,7 @@ void FrameEndpoint::arrived(int p, const FrameHeader& header, Arriving arriving)
     case FrameKind::credit:
       break;
   }
-  pool_.give(message);
+  pool_->give(message);
 }
 
 bool FrameEndpoint::find(int p, Key key, Message* message, std::span<std::byte> place) {
@@ -302,9 +302,9 @@ bool FrameEndpoint::find(int p, Key key, Message* message, std::span<std::byte> 
 }
 
 void FrameEndpoint::release(int p, const Message& message) {
-  StoredMessage* released = pool_.at(message.handle);
+  StoredMessage* released = pool_->at(message.handle);
   arrivals_.remove(released);
-  pool_.give(released);
+  pool_->give(released);
   Peer& peer = peers_[p];
   ++peer.messages.taken;
   if (!peer.messages.owes()) return;
@@ -350,7 +350,7 @@ void FrameEndpoint::pop(int p) {
   Peer& peer = peers_[p];
   StoredMessage* message = arrivals_.find(p, packet_key(peer.packets.taken));
   arrivals_.remove(message);
-  pool_.give(message);
+  pool_->give(message);
   ++peer.packets.taken;
   if (!peer.packets.owes()) return;
   owe(p, &Peer::owed_credit);

@@ -27,7 +27,9 @@ class FrameEndpoint final : public Endpoint, private FrameSink {
   size_t max_staged() const override { return max_message_; }
   std::byte* stage(std::span<const int> peers, size_t bytes) override;
   void post(std::span<const int> peers, Key key, size_t bytes) override;
-  bool can_send_direct(std::span<const int>, const std::byte*, size_t) const override { return true; }
+  bool can_send_direct(std::span<const int>, const std::byte*, size_t) const override {
+    return !wire_->copies_data();
+  }
   bool post_direct(std::span<const int> peers, Key key, const std::byte* data, size_t bytes) override;
   std::byte* landing(int) const override { return nullptr; }
   bool post_landed(int, Key, const std::byte*, size_t) override { return false; }
@@ -83,7 +85,7 @@ class FrameEndpoint final : public Endpoint, private FrameSink {
 
   Arriving begin(int peer, const FrameHeader& header) override;
   void arrived(int peer, const FrameHeader& header, Arriving arriving) override;
-  void broken_off(Arriving arriving) override { pool_.give(arriving.message); }
+  void broken_off(Arriving arriving) override { pool_->give(arriving.message); }
   std::span<std::byte> take_expected(Peer& peer, const FrameHeader& header);
   bool has_room(int peer);
   bool all_have_room(std::span<const int> peers);
@@ -96,7 +98,7 @@ class FrameEndpoint final : public Endpoint, private FrameSink {
   bool is_gone(int peer) const { return peers_[peer].has_left || wire_->loss(peer); }
 
   const size_t max_message_;
-  MessagePool pool_;  // outlives the wire, which holds buffers of it
+  const std::shared_ptr<MessagePool> pool_ = std::make_shared<MessagePool>();
   ArrivedMessages arrivals_;
   std::vector<Peer> peers_;
   std::unique_ptr<Wire> wire_;

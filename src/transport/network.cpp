@@ -89,6 +89,11 @@ void Network::arm(Doorbell& bell) {
   loop_.change(bell_task_, EPOLLIN | EPOLLONESHOT);
 }
 
+bool Network::watch(int descriptor) {
+  epoll_event event{EPOLLIN, {.fd = descriptor}};
+  return epoll_ctl(data_epoll_.get(), EPOLL_CTL_ADD, descriptor, &event) == 0;
+}
+
 std::unique_ptr<Door> Network::open(uint64_t communicator, const HashKey& key, int rank,
                                     std::vector<Paths> paths) {
   std::unique_ptr<Door> door(new Door(*this));

@@ -78,6 +78,12 @@ class Network {
 
   // Before a sleep at the bell: it rings when something comes on any connection. A process has one bell.
   void arm(Doorbell& bell);
+  // The bell rings for this descriptor, too, while it is readable. It must not be closed.
+  bool watch(int descriptor);
+  // Something has come that no connection of this network tells of.
+  void ring() {
+    if (Doorbell* bell = bell_.load(std::memory_order_relaxed)) bell->ring();
+  }
 
   // Sends what is left, waits (for a few seconds at most) until the peer's system has it, and closes.
   void close_gently(FileDescriptor socket, std::vector<std::byte> unsent);

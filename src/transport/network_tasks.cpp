@@ -64,6 +64,9 @@ bool Stranger::on_ready(uint32_t) {
 
 bool Stranger::judge() {
   if (hello_.version != kNetworkVersion) return false;
+  // Who has given up by now (this thread was late) will not see an answer.
+  char behind;
+  if (recv(socket_.get(), &behind, 1, MSG_PEEK) == 0) return false;
   Door* door = nullptr;
   Reply reply;
   reply.answer = network_.answer(hello_, challenge_, &door);

@@ -9,7 +9,7 @@ constexpr int64_t kStragglersMs = 2'000;  // for messages that were sent before 
 
 }  // namespace
 
-void OfiControl::attach(FrameSink* sink, MessagePool* pool) {
+void OfiControl::attach(FrameSink* sink, const std::shared_ptr<MessagePool>& pool) {
   sink_ = sink;
   wire_->attach(this, pool);
 }

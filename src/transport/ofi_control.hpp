@@ -17,7 +17,7 @@ namespace wia {
 class OfiControl final : private FrameSink {
  public:
   OfiControl(std::unique_ptr<TcpWire> wire, size_t peers) : wire_(std::move(wire)), peers_(peers) {}
-  void attach(FrameSink* sink, MessagePool* pool);
+  void attach(FrameSink* sink, const std::shared_ptr<MessagePool>& pool);
 
   // True once the connection stands; begins to open it.
   bool open(int peer) {

@@ -13,6 +13,7 @@ bool find(void* library, const char* name, Function* function) {
 }
 
 Result<const OfiLibrary*> load_now() {
+  const KeepSignals keep;
   void* handle = dlopen("libfabric.so.1", RTLD_NOW | RTLD_LOCAL);
   if (!handle) return Status::error(Code::unsupported, "libfabric cannot be loaded: {}", dlerror());
   static OfiLibrary library;
@@ -27,6 +28,18 @@ Result<const OfiLibrary*> load_now() {
 }
 
 }  // namespace
+
+KeepSignals::KeepSignals() {
+  for (int signal = 1; signal < kSignals; ++signal) sigaction(signal, nullptr, &before_[signal]);
+}
+
+KeepSignals::~KeepSignals() {
+  for (int signal = 1; signal < kSignals; ++signal) {
+    struct sigaction now;
+    if (sigaction(signal, nullptr, &now) == 0 && now.sa_sigaction != before_[signal].sa_sigaction)
+      sigaction(signal, &before_[signal], nullptr);
+  }
+}
 
 Result<const OfiLibrary*> OfiLibrary::load() {
   static const Result<const OfiLibrary*> loaded = load_now();

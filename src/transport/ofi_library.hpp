@@ -7,6 +7,7 @@
 #include <rdma/fi_endpoint.h>
 #include <rdma/fi_errno.h>
 #include <rdma/fi_rma.h>
+#include <signal.h>
 
 #include <memory>
 #include <string>
@@ -27,6 +28,20 @@ struct OfiLibrary {
   static Result<const OfiLibrary*> load();
   std::string version_text() const;
   Status error(const std::string& what, ssize_t code) const;
+};
+
+// While it lives, whoever changes what signals do has changed nothing: some providers (psm2) set handlers of
+// their own when they are loaded, and a process that should end by SIGTERM would exit with 1.
+class KeepSignals {
+ public:
+  KeepSignals();
+  ~KeepSignals();
+  KeepSignals(const KeepSignals&) = delete;
+  KeepSignals& operator=(const KeepSignals&) = delete;
+
+ private:
+  static constexpr int kSignals = 32;
+  struct sigaction before_[kSignals];
 };
 
 // The interface version that is asked for: all of it is in libfabric 1.14 to 2.x.

@@ -2,25 +2,22 @@
 
 namespace wia {
 
-OfiMemoryCache::OfiMemoryCache(const OfiLibrary& library, fid_domain* domain, fid_ep* endpoint, uint64_t mode,
-                               size_t most_kept)
-    : library_(library), domain_(domain), endpoint_(endpoint), mode_(mode), most_kept_(most_kept) {}
-
 Status OfiMemoryCache::register_region(OfiRegion& region) {
   fid_mr* made = nullptr;
   constexpr uint64_t kAccess = FI_SEND | FI_RECV | FI_READ | FI_REMOTE_READ;
-  int answer = fi_mr_reg(domain_, region.begin, region.bytes, kAccess, 0, ++last_key_, 0, &made, nullptr);
+  int answer = fi_mr_reg(domain_.domain, region.begin, region.bytes, kAccess, 0, ++domain_.last_key, 0, &made,
+                         nullptr);
   if (answer == 0) {
     region.registration.reset(made);
-    if (mode_ & FI_MR_ENDPOINT) {
-      answer = fi_mr_bind(made, &endpoint_->fid, 0);
+    if (domain_.mode & FI_MR_ENDPOINT) {
+      answer = fi_mr_bind(made, &domain_.endpoint->fid, 0);
       if (answer == 0) answer = fi_mr_enable(made);
     }
   }
   if (answer == 0) return {};
   region.registration.reset();
-  return library_.error(fmt::format("{} bytes of memory cannot be registered (see ulimit -l)", region.bytes),
-                        answer);
+  return domain_.library.error(
+      fmt::format("{} bytes of memory cannot be registered (see ulimit -l)", region.bytes), answer);
 }
 
 Result<OfiRegion*> OfiMemoryCache::hold(const std::byte* data, size_t bytes, const MessageBuffer* buffer) {
@@ -71,7 +68,7 @@ void OfiMemoryCache::let_go(OfiRegion* region) {
 }
 
 uint64_t OfiMemoryCache::remote_address(const OfiRegion& region, const std::byte* data) const {
-  if (mode_ & FI_MR_VIRT_ADDR) return reinterpret_cast<uint64_t>(data);
+  if (domain_.mode & FI_MR_VIRT_ADDR) return reinterpret_cast<uint64_t>(data);
   return static_cast<uint64_t>(data - region.begin);
 }
 

@@ -1,10 +1,8 @@
-// Memory that a NIC may read or write: registrations of one domain.
+// Memory that a NIC may read or write: registrations in one domain.
 //
-// Memory of the library's own pool is registered once and kept, up to a limit: the pool gives nothing back to
-// the system while the wire lives, so what is kept stays true. Memory of others is registered for one
-// message: nobody tells when it is unmapped, and a registration that outlives its memory sends what it should
-// not. (Where registering costs much - verbs, efa, cxi - the providers keep a cache themselves, and watch the
-// address space for it.)
+// Memory of a message pool is registered once and kept, up to a limit: the pool gives nothing back to the
+// system while it lives, so what is kept stays true. Other memory is registered until it is let go: a port's
+// own buffers for good, a user's never, since nobody tells when it is unmapped. Guarded by the port's mutex.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -26,14 +24,22 @@ struct OfiRegion {
   void* descriptor() const { return registration ? fi_mr_desc(registration.get()) : nullptr; }
 };
 
+// What has to be known of a domain to register memory there.
+struct OfiDomain {
+  const OfiLibrary& library;
+  fid_domain* domain = nullptr;
+  fid_ep* endpoint = nullptr;
+  uint64_t mode = 0;  // as fi_domain_attr::mr_mode
+  uint64_t last_key = 0;
+  // Whether the provider wants even this rank's own end of a transfer registered.
+  bool needs_local() const { return mode & FI_MR_LOCAL; }
+};
+
 class OfiMemoryCache {
  public:
   // `most_kept`: bytes of the pool's memory that stay registered.
-  OfiMemoryCache(const OfiLibrary& library, fid_domain* domain, fid_ep* endpoint, uint64_t mode,
-                 size_t most_kept);
+  OfiMemoryCache(OfiDomain& domain, size_t most_kept) : domain_(domain), most_kept_(most_kept) {}
 
-  // Whether the provider wants even this rank's own end of a transfer registered.
-  bool needs_local() const { return mode_ & FI_MR_LOCAL; }
   // A registration of [data, data + bytes), inside `buffer` if that is given. let_go() is its end.
   Result<OfiRegion*> hold(const std::byte* data, size_t bytes, const MessageBuffer* buffer);
   void let_go(OfiRegion* region);
@@ -49,12 +55,8 @@ class OfiMemoryCache {
   Status register_region(OfiRegion& region);
   void evict(size_t most);
 
-  const OfiLibrary& library_;
-  fid_domain* const domain_;
-  fid_ep* const endpoint_;
-  const uint64_t mode_;
+  OfiDomain& domain_;
   const size_t most_kept_;
-  uint64_t last_key_ = 0;
   Regions kept_, passing_, spare_;  // kept: the longest unused first
   std::unordered_map<const std::byte*, Regions::iterator> by_begin_;
   size_t kept_bytes_ = 0;

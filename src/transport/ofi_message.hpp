@@ -9,10 +9,12 @@ namespace wia {
 struct OfiHeader {
   enum Kind : uint32_t { frames = 1, offer, taken };
   uint64_t communicator = 0;  // secret; a message with another one is thrown away
+  uint32_t seat = 0;          // the receiver's at its endpoint, which processes share
   int32_t from = 0;           // rank
   Kind kind = frames;
+  uint32_t unused = 0;
 };
-static_assert(sizeof(OfiHeader) == 16);
+static_assert(sizeof(OfiHeader) == 24);
 
 // Behind the header of an offer: where the last frame's bytes lie.
 struct OfiOffer {

@@ -63,6 +63,7 @@ std::vector<OfiNic> choose(const OfiLibrary& library, const fi_info* offered, co
 
 // What a provider offers; null: nothing, for the reason in `refusal` if there is one to tell.
 Info ask(const OfiLibrary& library, const char* provider, bool device_memory, std::string* refusal) {
+  const KeepSignals keep;
   const Info hints = make_hints(library, provider, device_memory);
   fi_info* offered = nullptr;
   const int answer =

@@ -5,144 +5,104 @@
 #include <string.h>
 
 #include <algorithm>
-#include <deque>
 #include <sstream>
 
 #include "base/log.hpp"
-#include "transport/network.hpp"
 #include "transport/ofi_control.hpp"
-#include "transport/ofi_linger.hpp"
 #include "transport/ofi_message.hpp"
 #include "transport/ofi_port.hpp"
+#include "transport/ofi_reader.hpp"
 
 namespace wia {
 namespace {
 
 constexpr int64_t kLookEvery = 200'000;  // ns; at the connection beside
-// To a peer that libfabric has no connection with yet, or that is slow.
-constexpr size_t kMostWaiting = 16;
+// Short messages to a peer that libfabric has no connection with yet, or that is slow.
+constexpr int kMostSending = 64;
 // Behind the headers a message has room for so much of a frame; what is longer is read by the receiver.
 constexpr size_t kShortFrame = OfiMessage::kMaxBytes - 256;
 
-// A frame whose bytes the peers read from here.
-struct Offered {
-  int peer = -1;  // -1: free
-  OfiPort* port = nullptr;
-  OfiRegion* region = nullptr;
-  MessageBuffer* buffer = nullptr;
-};
-
-// A frame whose bytes lie at the peer until they are read, but for the first few.
-struct Offer {
-  FrameHeader frame;
-  OfiOffer place;
-  size_t rail = 0;
-  std::byte first[Packet::kHeaderBytes];
-  size_t num_first = 0;
-  Arriving arriving;  // a packet's: it has its number when it comes; a message's place is known later
-};
-
-// One that is being read.
-struct Fetch : OfiOperation {
-  Fetch() { kind = read; }
-  Offer offer;
-  OfiRegion* region = nullptr;
-  size_t asked = 0;  // bytes that are here or have been asked for
-  int reads = 0;     // under way
-  bool failed = false;
-};
-
 class PortsWire final : public OfiWire {
  public:
-  explicit PortsWire(std::vector<std::unique_ptr<OfiPort>> ports) : ports_(std::move(ports)) {}
+  explicit PortsWire(std::vector<OfiSeat*> seats) : seats_(std::move(seats)) {}
+  ~PortsWire() override { leave_seats(); }
 
   std::string name() const override;
-  Status meet(int rank, uint64_t communicator, const std::vector<std::string>& names,
-              const std::function<std::vector<int>(int, int)>& rails_to,
-              std::unique_ptr<TcpWire> control) override;
-
-  void attach(FrameSink* sink, MessagePool* pool) override {
-    sink_ = sink;
-    pool_ = pool;
-    control_->attach(sink, pool);
-  }
+  void meet(int rank, const std::vector<std::string>& names,
+            const std::function<std::vector<int>(int, int)>& rails_to,
+            std::unique_ptr<TcpWire> control) override;
+  bool poll(int peer) override;
   bool ready(int peer, FrameKind kind) override;
   void send(int peer, FrameKind kind, std::span<const std::byte> head, const std::byte* data, size_t bytes,
             MessageBuffer* buffer) override;
-  bool flushed(int peer) override;
-  bool flushed() override;
-  bool poll(int peer) override;
-  const Status* loss(int peer) const override;
+  bool copies_data() const override { return true; }
+  bool flushed(int peer) override { return is_flushed(way(peer).unfinished); }
+  bool flushed() override { return is_flushed(unfinished_); }
   bool connected(int peer) override { return !ended_ && (way(peer).heard || control_->connected(peer)); }
+  const Status* loss(int peer) const override;
   std::string describe(int peer) const override;
   void end(std::span<const std::byte> last_words) override;
 
  private:
-  // An address on the port that leads there.
+  // The way from a seat to the peer's seat at the NIC that leads there.
   struct Rail {
-    OfiPort* port = nullptr;
-    std::string name;
+    OfiSeat* seat = nullptr;
+    std::string port;
+    uint32_t peer_seat = 0;
     fi_addr_t address = FI_ADDR_UNSPEC;
   };
   struct Way {
     std::vector<Rail> rails;
     size_t next = 0;  // the rail for the next message
     bool open = false, heard = false, news = false;
+    bool is_deaf = false;             // what is sent to the peer does not matter any more
+    bool is_ignored = false;          // nor what comes from it
     uint32_t sent = 0, received = 0;  // messages
+    int sending = 0;                  // messages
     int unfinished = 0;               // messages and offers
     int64_t looked = 0;               // at the connection beside
-    std::deque<OfiMessage*> waiting;  // messages that libfabric did not take yet
-    std::vector<Offer> offers;
     Status loss;
   };
   Way& way(int peer) { return ways_[static_cast<size_t>(peer)]; }
   const Way& way(int peer) const { return ways_[static_cast<size_t>(peer)]; }
 
+  void attached() override;
   bool open(int peer);
   void lose(int peer, const std::string& reason);
+  void leave_seats();
 
   OfiMessage* new_message(int peer, size_t rail, OfiHeader::Kind kind);
-  template <class Part>
-  static void add(OfiMessage& message, const Part& part) {
-    add(message, &part, sizeof part);
-  }
-  static void add(OfiMessage& message, const void* data, size_t bytes) {
-    memcpy(message.data + message.bytes, data, bytes);
-    message.bytes += bytes;
-  }
   void submit(OfiMessage* message);
-  void send_waiting(int peer);
+  void submit_taken(OfiMessage* message);
   void send_short(int peer, size_t rail, std::span<const std::byte> head, const std::byte* data,
                   size_t bytes);
   void send_offer(int peer, size_t rail, std::span<const std::byte> head, const std::byte* data, size_t bytes,
                   MessageBuffer* buffer);
-  void finish_offer(int peer, uint32_t number);
-  void let_go(Offered& offered);
-  void drop_offers(Way& way);
+  void give_back(MessageBuffer* buffer) {
+    if (buffer && --buffer->users == 0) pool_->give(buffer);
+  }
   void done(Way& way);
+  void give_up(int peer);
+  bool is_flushed(const int& unfinished) {
+    if (unfinished > 0) progress();
+    return unfinished == 0;
+  }
 
   void progress();
-  void complete(OfiPort& port, const OfiCompletion& completion);
-  void take_message(std::span<const std::byte> bytes, OfiPort& port);
-  bool take_frames(int peer, std::span<const std::byte> bytes, const Offer* offer);
-  bool take_offer(int peer, Offer offer, const FrameHeader& frame, std::span<const std::byte> first);
-  void begin_offer(int peer);
-  void fetch(Fetch& fetch);
-  void fetched(Fetch& fetch, const OfiCompletion& completion);
+  void look(int peer);
+  void hear(OfiSeat& seat, const OfiNews& news, std::span<const std::byte> bytes);
+  void take_message(OfiSeat& seat, std::span<const std::byte> bytes);
+  bool take_frames(int peer, std::span<const std::byte> bytes, OfiOffered* offer);
+  void begin_to_read(int peer);
+  void read_ended(const OfiReader::Ended& ended);
+  OfiMessage* say_taken(const OfiOffered& offered);
 
   int rank_ = 0;
-  uint64_t communicator_ = 0;
-  std::vector<std::unique_ptr<OfiPort>> ports_;
+  std::vector<OfiSeat*> seats_;
   std::vector<Way> ways_;
   std::unique_ptr<OfiControl> control_;
-  FrameSink* sink_ = nullptr;
-  MessagePool* pool_ = nullptr;
-  std::vector<Offered> offered_;
-  std::vector<uint32_t> free_offered_;
-  std::vector<std::unique_ptr<Fetch>> fetches_;
-  std::vector<Fetch*> free_fetches_, to_read_;  // to_read_: libfabric did not take all of it yet
-  int waiting_ = 0;                             // messages
-  int unfinished_ = 0;                          // of all ways
+  std::shared_ptr<OfiReader> reader_;
+  int unfinished_ = 0;  // of all ways
   bool ended_ = false;
 };
 
@@ -153,43 +113,59 @@ std::vector<std::string> words_of(const std::string& text) {
   return words;
 }
 
+bool says_goodbye(std::span<const std::byte> last_words) {
+  FrameHeader header;
+  if (last_words.size() < sizeof header) return false;
+  memcpy(&header, last_words.data(), sizeof header);
+  return header.kind == FrameKind::goodbye;
+}
+
 // --- Opening ----------------------------------------------------------------------------------
 
 std::string PortsWire::name() const {
   std::vector<std::string> names;
-  for (const auto& port : ports_) names.push_back(port->name());
+  for (const OfiSeat* seat : seats_) names.push_back(fmt::format("{}/{}", seat->port.name(), seat->number));
   return fmt::format("{}", fmt::join(names, ","));
 }
 
-Status PortsWire::meet(int rank, uint64_t communicator, const std::vector<std::string>& names,
-                       const std::function<std::vector<int>(int, int)>& rails_to,
-                       std::unique_ptr<TcpWire> control) {
+void PortsWire::meet(int rank, const std::vector<std::string>& names,
+                     const std::function<std::vector<int>(int, int)>& rails_to,
+                     std::unique_ptr<TcpWire> control) {
   rank_ = rank;
-  communicator_ = communicator;
   control_ = std::make_unique<OfiControl>(std::move(control), names.size());
   ways_.resize(names.size());
-  std::vector<bool> used(ports_.size());
+  std::vector<bool> used(seats_.size());
   for (size_t p = 0; p < names.size(); ++p) {
     const std::vector<std::string> theirs = words_of(names[p]);
-    const size_t both = std::min(theirs.size(), ports_.size());
+    const size_t both = std::min(theirs.size(), seats_.size());
     for (const int nic : rails_to(static_cast<int>(p), static_cast<int>(both))) {
-      const auto index = static_cast<size_t>(nic);
-      ways_[p].rails.push_back({ports_[index].get(), theirs[index], FI_ADDR_UNSPEC});
-      used[index] = true;
+      const std::string& name = theirs[static_cast<size_t>(nic)];
+      used[static_cast<size_t>(nic)] = true;
+      const size_t slash = std::min(name.find('/'), name.size() - 1);
+      const auto seat = static_cast<uint32_t>(std::strtoul(name.c_str() + slash + 1, nullptr, 10));
+      ways_[p].rails.push_back(
+          {seats_[static_cast<size_t>(nic)], name.substr(0, slash), seat, FI_ADDR_UNSPEC});
     }
     if (static_cast<int>(p) != rank && ways_[p].rails.empty())
       ways_[p].loss = Status(Code::unreachable, "it has no endpoint of libfabric");
   }
-  for (size_t i = ports_.size(); i-- > 0;)
-    if (!used[i]) ports_.erase(ports_.begin() + static_cast<std::ptrdiff_t>(i));
-  return {};
+  for (size_t i = seats_.size(); i-- > 0;) {
+    if (used[i]) continue;
+    seats_[i]->port.leave(seats_[i], nullptr);
+    seats_.erase(seats_.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+}
+
+void PortsWire::attached() {
+  control_->attach(sink_, pool_);
+  reader_ = std::make_shared<OfiReader>(ways_.size(), sink_, pool_);
 }
 
 bool PortsWire::open(int peer) {
   Way& its = way(peer);
   if (!its.loss.ok() || !control_->open(peer)) return false;
   for (Rail& rail : its.rails) {
-    auto address = rail.port->add_peer(rail.name);
+    auto address = rail.seat->port.find_peer(rail.port);
     if (!address) {
       lose(peer, address.status().text());
       return false;
@@ -203,131 +179,101 @@ bool PortsWire::open(int peer) {
 
 bool PortsWire::ready(int peer, FrameKind) {
   Way& its = way(peer);
-  if (ended_ || (!its.open && !open(peer)) || !its.loss.ok()) return false;
-  if (its.waiting.size() >= kMostWaiting) progress();
-  return its.waiting.size() < kMostWaiting;
+  if (ended_ || (!its.open && !open(peer))) return false;
+  if (its.sending >= kMostSending) progress();
+  return its.sending < kMostSending && !its.is_deaf;
 }
 
 // Null: no memory; the peer is lost then.
 OfiMessage* PortsWire::new_message(int peer, size_t rail, OfiHeader::Kind kind) {
-  Way& its = way(peer);
-  OfiMessage* message = its.rails[rail].port->take_message();
+  const Rail& by = way(peer).rails[rail];
+  OfiMessage* message = by.seat->port.take_message(*by.seat);
   if (!message) {
     lose(peer, "no memory for a message to it");
     return nullptr;
   }
   message->peer = peer;
-  message->rail = rail;
-  message->to = its.rails[rail].address;
-  message->bytes = 0;
-  add(*message, OfiHeader{communicator_, rank_, kind});
+  message->to = by.address;
+  message->add(OfiHeader{by.seat->communicator, by.peer_seat, rank_, kind, 0});
   return message;
 }
 
 void PortsWire::send(int peer, FrameKind kind, std::span<const std::byte> head, const std::byte* data,
                      size_t bytes, MessageBuffer* buffer) {
   Way& its = way(peer);
+  if (its.is_deaf) return give_back(buffer);  // since ready() was asked
   const size_t rail = kind == FrameKind::data ? its.next++ % its.rails.size() : 0;
   if (bytes > kShortFrame) return send_offer(peer, rail, head, data, bytes, buffer);
   send_short(peer, rail, head, data, bytes);
-  if (buffer && --buffer->users == 0) pool_->give(buffer);
+  give_back(buffer);
 }
 
 void PortsWire::send_short(int peer, size_t rail, std::span<const std::byte> head, const std::byte* data,
                            size_t bytes) {
   OfiMessage* message = new_message(peer, rail, OfiHeader::frames);
   if (!message) return;
-  add(*message, head.data(), head.size());
-  if (bytes > 0) add(*message, data, bytes);
+  message->add(head.data(), head.size());
+  message->add(data, bytes);
   submit(message);
 }
 
 void PortsWire::send_offer(int peer, size_t rail, std::span<const std::byte> head, const std::byte* data,
                            size_t bytes, MessageBuffer* buffer) {
   Way& its = way(peer);
-  OfiPort* port = its.rails[rail].port;
-  Offered offered{peer, port, nullptr, buffer};
-  auto region = port->memory().hold(data, bytes, buffer);
-  OfiMessage* message = region ? new_message(peer, rail, OfiHeader::offer) : nullptr;
-  if (region) offered.region = region.value();
-  if (!message) {
-    let_go(offered);
-    if (!region) lose(peer, region.status().text());
-    return;
+  if (!buffer) {  // a user's memory is not libfabric's to read
+    buffer = pool_->take_buffer(bytes);
+    if (!buffer) return lose(peer, "no memory for a message to it");
+    buffer->users = 1;
+    memcpy(buffer->data(), data, bytes);
   }
-  if (free_offered_.empty()) {
-    free_offered_.push_back(static_cast<uint32_t>(offered_.size()));
-    offered_.emplace_back();
+  OfiMessage* message = new_message(peer, rail, OfiHeader::offer);
+  if (!message) return give_back(buffer);
+  OfiSeat& seat = *its.rails[rail].seat;
+  auto place = seat.port.offer(seat, peer, buffer);
+  if (place) {
+    ++its.unfinished;
+    ++unfinished_;
+    message->add(place.value());
+    message->add(head.data(), head.size());
+  } else {
+    give_back(buffer);
+    message->bytes = 0;
+    message->add(OfiHeader{seat.communicator, its.rails[rail].peer_seat, rank_, OfiHeader::frames, 0});
   }
-  const uint32_t number = free_offered_.back();
-  free_offered_.pop_back();
-  offered_[number] = offered;
-  ++its.unfinished;
-  ++unfinished_;
-  fid_mr* registration = region.value()->registration.get();
-  add(*message,
-      OfiOffer{port->memory().remote_address(*region.value(), data), fi_mr_key(registration), number, 0});
-  add(*message, head.data(), head.size());
   submit(message);
+  if (!place) lose(peer, place.status().text());
 }
 
-// In order: what waits goes first.
 void PortsWire::submit(OfiMessage* message) {
   Way& its = way(message->peer);
+  ++its.sent;
+  if (its.is_deaf) return message->seat->port.drop(message);
   ++its.unfinished;
   ++unfinished_;
-  ++its.sent;
-  ++waiting_;
-  its.waiting.push_back(message);
-  send_waiting(message->peer);
+  ++its.sending;
+  message->seat->port.send(message);
 }
 
-void PortsWire::send_waiting(int peer) {
-  Way& its = way(peer);
-  while (!its.waiting.empty()) {
-    OfiMessage* message = its.waiting.front();
-    OfiPort* port = its.rails[message->rail].port;
-    const ssize_t code = port->send(message);
-    if (code == -FI_EAGAIN) return;
-    its.waiting.pop_front();
-    --waiting_;
-    if (code == 0) continue;
-    port->give_back(message);
-    done(its);
-    lose(peer,
-         fmt::format("{} ({})", OfiLibrary::load().value()->strerror(static_cast<int>(-code)), port->text()));
-    return;
-  }
+// Though the peer may have left its seat, the memory that it has offered waits for this.
+void PortsWire::submit_taken(OfiMessage* message) {
+  Way& its = way(message->peer);
+  if (!its.is_deaf) return submit(message);
+  ++its.sending;
+  message->seat->port.send(message, false);
 }
 
 void PortsWire::done(Way& its) {
-  if (!its.loss.ok()) return;
+  if (its.is_deaf) return;
   --its.unfinished;
   --unfinished_;
 }
 
-void PortsWire::let_go(Offered& offered) {
-  if (offered.region) offered.port->memory().let_go(offered.region);
-  if (offered.buffer && --offered.buffer->users == 0) pool_->give(offered.buffer);
-  offered = {};
-}
-
-void PortsWire::finish_offer(int peer, uint32_t number) {
-  if (number >= offered_.size() || offered_[number].peer != peer)
-    return lose(peer, "the peer has taken what was not offered");
-  let_go(offered_[number]);
-  free_offered_.push_back(number);
-  done(way(peer));
-}
-
-bool PortsWire::flushed(int peer) {
-  if (way(peer).unfinished > 0) progress();
-  return way(peer).unfinished == 0;
-}
-
-bool PortsWire::flushed() {
-  if (unfinished_ > 0) progress();
-  return unfinished_ == 0;
+// What is sent to a peer that is gone may never come to an end.
+void PortsWire::give_up(int peer) {
+  Way& its = way(peer);
+  if (std::exchange(its.is_deaf, true)) return;
+  unfinished_ -= std::exchange(its.unfinished, 0);
+  for (const Rail& rail : its.rails) rail.seat->port.give_up(*rail.seat, peer);
 }
 
 // --- What has come ----------------------------------------------------------------------------
@@ -336,77 +282,88 @@ bool PortsWire::poll(int peer) {
   if (ended_) return false;
   Way& its = way(peer);
   progress();
-  if (!its.offers.empty()) begin_offer(peer);
+  begin_to_read(peer);
   if (const int64_t now = now_ns(); now - its.looked > kLookEvery) {
     its.looked = now;
     if (!its.open) open(peer);
-    control_->look(peer, its.received);
+    look(peer);
   }
   return std::exchange(its.news, false);
 }
 
-void PortsWire::progress() {
-  for (const auto& port : ports_)
-    for (const OfiCompletion& completion : port->poll()) complete(*port, completion);
-  if (waiting_ > 0)
-    for (size_t p = 0; p < ways_.size(); ++p) send_waiting(static_cast<int>(p));
-  if (!to_read_.empty())
-    for (Fetch* each : std::exchange(to_read_, {})) fetch(*each);
+void PortsWire::look(int peer) {
+  control_->look(peer, way(peer).received);
+  if (control_->loss(peer)) give_up(peer);
 }
 
-void PortsWire::complete(OfiPort& port, const OfiCompletion& completion) {
-  OfiOperation* operation = completion.operation;
-  switch (operation->kind) {
-    case OfiOperation::receive:
-      if (!completion.received.empty()) take_message(completion.received, port);
-      if (completion.error != 0) log::debug("rank {}: a receive buffer: {}", rank_, completion.reason);
-      if (!completion.last) break;
-      if (Status again = port.receive_again(operation); !again.ok())
-        log::warning("rank {}: {}", rank_, again.text());
+void PortsWire::progress() {
+  for (OfiSeat* seat : seats_) {
+    seat->port.poll(seat);
+    seat->inbox.take(
+        [&](const OfiNews& news, std::span<const std::byte> bytes) { hear(*seat, news, bytes); });
+  }
+  reader_->go_on([this](const OfiReader::Ended& ended) { read_ended(ended); });
+}
+
+void PortsWire::hear(OfiSeat& seat, const OfiNews& news, std::span<const std::byte> bytes) {
+  switch (news.kind) {
+    case OfiNews::message:
+      take_message(seat, bytes);
       break;
-    case OfiOperation::send:
-      done(way(operation->peer));
-      if (completion.error != 0) lose(operation->peer, completion.reason);
-      port.give_back(static_cast<OfiMessage*>(operation));
+    case OfiNews::sent: {
+      Way& its = way(news.peer);
+      --its.sending;
+      done(its);
+      if (news.error != 0 && its.loss.ok()) {
+        give_up(news.peer);
+        control_->look(news.peer, its.received);  // it may have said goodbye
+        const std::string_view reason(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+        its.loss = Status::error(Code::unreachable, "the connection has failed: {}", reason);
+      }
       break;
-    case OfiOperation::read:
-      fetched(*static_cast<Fetch*>(operation), completion);
+    }
+    case OfiNews::taken:
+      ++way(news.peer).received;
+      give_back(news.buffer);
+      done(way(news.peer));
+      break;
+    case OfiNews::read:
+      if (OfiReader::Ended ended; reader_->part_ended(news.read_ended, news, bytes, &ended))
+        read_ended(ended);
       break;
   }
 }
 
-void PortsWire::take_message(std::span<const std::byte> bytes, OfiPort& port) {
+void PortsWire::take_message(OfiSeat& seat, std::span<const std::byte> bytes) {
   OfiHeader header;
-  OfiOffer place;
-  if (bytes.size() < sizeof header) return;
   memcpy(&header, bytes.data(), sizeof header);
   bytes = bytes.subspan(sizeof header);
-  // Of another job, or of a stranger: as if it had not come.
-  if (header.communicator != communicator_ || header.from < 0 || header.from == rank_ ||
-      header.from >= static_cast<int>(ways_.size()))
-    return;
+  if (header.from < 0 || header.from == rank_ || header.from >= static_cast<int>(ways_.size())) return;
   Way& its = way(header.from);
-  if (!its.loss.ok()) return;
+  if (its.is_ignored) return;
   its.heard = true;
   ++its.received;
   bool good = true;
   if (header.kind == OfiHeader::frames) {
     good = take_frames(header.from, bytes, nullptr);
-  } else if (bytes.size() >= sizeof place) {
-    memcpy(&place, bytes.data(), sizeof place);
-    if (header.kind == OfiHeader::taken) return finish_offer(header.from, place.number);
+  } else {
     const auto rail = std::find_if(its.rails.begin(), its.rails.end(),
-                                   [&](const Rail& each) { return each.port == &port; });
-    Offer offer;
-    offer.place = place;
+                                   [&](const Rail& each) { return each.seat == &seat; });
+    OfiOffered offer;
+    offer.peer = header.from;
+    offer.seat = &seat;
     offer.rail = static_cast<size_t>(rail - its.rails.begin());
-    good = header.kind == OfiHeader::offer && rail != its.rails.end() &&
-           take_frames(header.from, bytes.subspan(sizeof place), &offer);
+    good = header.kind == OfiHeader::offer && rail != its.rails.end() && bytes.size() >= sizeof offer.place;
+    if (good) {
+      memcpy(&offer.place, bytes.data(), sizeof offer.place);
+      good = take_frames(header.from, bytes.subspan(sizeof offer.place), &offer);
+    }
   }
   if (!good) lose(header.from, "the peer sent what makes no sense, or there is no memory for it");
 }
 
-bool PortsWire::take_frames(int peer, std::span<const std::byte> bytes, const Offer* offer) {
+// `offer`: of the last frame.
+bool PortsWire::take_frames(int peer, std::span<const std::byte> bytes, OfiOffered* offer) {
   Way& its = way(peer);
   while (!bytes.empty()) {
     FrameHeader frame;
@@ -414,8 +371,13 @@ bool PortsWire::take_frames(int peer, std::span<const std::byte> bytes, const Of
     memcpy(&frame, bytes.data(), sizeof frame);
     bytes = bytes.subspan(sizeof frame);
     const bool is_message = frame.kind == FrameKind::data || frame.kind == FrameKind::packet;
-    if (offer && bytes.size() < frame.bytes) return is_message && take_offer(peer, *offer, frame, bytes);
-    if (bytes.size() < frame.bytes) return false;
+    if (bytes.size() < frame.bytes) {
+      if (!offer || !is_message || bytes.size() > sizeof offer->first) return false;
+      offer->frame = frame;
+      offer->num_first = bytes.size();
+      std::copy(bytes.begin(), bytes.end(), offer->first);
+      return reader_->take(*offer);
+    }
     const Arriving arriving = sink_->begin(peer, frame);
     if (!arriving.message) return false;
     if (frame.bytes > 0) memcpy(arriving.data, bytes.data(), frame.bytes);
@@ -426,122 +388,47 @@ bool PortsWire::take_frames(int peer, std::span<const std::byte> bytes, const Of
   return true;
 }
 
-bool PortsWire::take_offer(int peer, Offer offer, const FrameHeader& frame,
-                           std::span<const std::byte> first) {
-  if (first.size() > sizeof offer.first) return false;
-  offer.frame = frame;
-  offer.num_first = first.size();
-  std::copy(first.begin(), first.end(), offer.first);
-  if (frame.kind == FrameKind::packet) {
-    offer.arriving = sink_->begin(peer, frame);
-    if (!offer.arriving.message) return false;
-  }
-  way(peer).offers.push_back(offer);
-  return true;
-}
-
-// --- Reading what is offered ------------------------------------------------------------------
-
 // One for each look at the peer: by then its receiver has said where it shall go.
-void PortsWire::begin_offer(int peer) {
+void PortsWire::begin_to_read(int peer) {
+  const OfiOffered* oldest = reader_->oldest(peer);
   Way& its = way(peer);
-  if (!its.open && !open(peer)) return;
-  if (free_fetches_.empty()) free_fetches_.push_back(fetches_.emplace_back(std::make_unique<Fetch>()).get());
-  Fetch& next = *free_fetches_.back();
-  next.offer = its.offers.front();
-  next.peer = peer;
-  next.reads = 0;
-  next.failed = false;
-  next.region = nullptr;
-  its.offers.erase(its.offers.begin());
-  Arriving& arriving = next.offer.arriving;
-  if (!arriving.message) arriving = sink_->begin(peer, next.offer.frame);
-  if (!arriving.message) return lose(peer, "the peer sent what makes no sense, or there is no memory for it");
-  memcpy(arriving.data, next.offer.first, next.offer.num_first);
-  next.asked = next.offer.num_first;
-  OfiMemoryCache& memory = its.rails[next.offer.rail].port->memory();
-  if (memory.needs_local()) {
-    auto region = memory.hold(arriving.data, next.offer.frame.bytes, arriving.message->buffer);
-    if (!region) {
-      sink_->broken_off(std::exchange(arriving, {}));
-      return lose(peer, region.status().text());
-    }
-    next.region = region.value();
-  }
-  free_fetches_.pop_back();
-  fetch(next);
+  if (!oldest || (!its.open && !open(peer))) return;
+  if (Status begun = reader_->begin(peer, its.rails[oldest->rail].address); !begun.ok())
+    lose(peer, begun.text());
 }
 
-void PortsWire::fetch(Fetch& fetch) {
-  Way& its = way(fetch.peer);
-  const Rail& rail = its.rails[fetch.offer.rail];
-  void* descriptor = fetch.region ? fetch.region->descriptor() : nullptr;
-  while (fetch.asked < fetch.offer.frame.bytes && !fetch.failed) {
-    const size_t part = std::min<size_t>(fetch.offer.frame.bytes - fetch.asked, rail.port->longest_read());
-    const size_t there = fetch.asked - fetch.offer.num_first;
-    const ssize_t code =
-        rail.port->read(&fetch, rail.address, {fetch.offer.arriving.data + fetch.asked, part}, descriptor,
-                        fetch.offer.place.address + there, fetch.offer.place.key);
-    if (code == -FI_EAGAIN) {
-      to_read_.push_back(&fetch);
-      return;
-    }
-    if (code != 0) {
-      OfiCompletion refused;
-      refused.error = static_cast<int>(-code);
-      refused.reason = OfiLibrary::load().value()->strerror(refused.error);
-      ++fetch.reads;
-      fetched(fetch, refused);
-      return;
-    }
-    fetch.asked += part;
-    ++fetch.reads;
+void PortsWire::read_ended(const OfiReader::Ended& ended) {
+  const int peer = ended.offered.peer;
+  Way& its = way(peer);
+  if (!ended.status.ok()) return lose(peer, "the connection has failed: " + ended.status.text());
+  if (!its.is_ignored) {
+    sink_->arrived(peer, ended.offered.frame, ended.arriving);
+    its.news = true;
+  } else {
+    sink_->broken_off(ended.arriving);
   }
+  if (OfiMessage* taken = say_taken(ended.offered)) submit_taken(taken);
 }
 
-void PortsWire::fetched(Fetch& fetch, const OfiCompletion& completion) {
-  --fetch.reads;
-  if (completion.error != 0) {
-    fetch.failed = true;
-    lose(fetch.peer, completion.reason);
-  }
-  if (fetch.reads > 0 || (fetch.asked < fetch.offer.frame.bytes && !fetch.failed)) return;
-  Way& its = way(fetch.peer);
-  if (fetch.region) its.rails[fetch.offer.rail].port->memory().let_go(fetch.region);
-  const Arriving arriving = std::exchange(fetch.offer.arriving, {});
-  free_fetches_.push_back(&fetch);
-  if (fetch.failed || !its.loss.ok()) return sink_->broken_off(arriving);
-  sink_->arrived(fetch.peer, fetch.offer.frame, arriving);
-  its.news = true;
-  OfiMessage* taken = new_message(fetch.peer, fetch.offer.rail, OfiHeader::taken);
-  if (!taken) return;
-  add(*taken, OfiOffer{0, 0, fetch.offer.place.number, 0});
-  submit(taken);
+// Null: the peer does not hear.
+OfiMessage* PortsWire::say_taken(const OfiOffered& offered) {
+  const Way& its = way(offered.peer);
+  if (!its.open && !open(offered.peer)) return nullptr;
+  OfiMessage* message = new_message(offered.peer, offered.rail, OfiHeader::taken);
+  if (message) message->add(OfiOffer{0, 0, offered.place.number, 0});
+  return message;
 }
 
 // --- The end ----------------------------------------------------------------------------------
 
+// Offers to it stay until it has taken them, or this rank has left for long: it may be reading.
 void PortsWire::lose(int peer, const std::string& reason) {
   Way& its = way(peer);
-  if (!its.loss.ok()) return;
+  if (std::exchange(its.is_ignored, true)) return;
   control_->look(peer, its.received);  // it may have said goodbye
-  unfinished_ -= std::exchange(its.unfinished, 0);
-  its.loss = Status::error(Code::unreachable, "{}", reason);
-  for (OfiMessage* message : its.waiting) its.rails[message->rail].port->give_back(message);
-  waiting_ -= static_cast<int>(its.waiting.size());
-  its.waiting.clear();
-  drop_offers(its);
-  for (size_t i = 0; i < offered_.size(); ++i) {
-    if (offered_[i].peer != peer) continue;
-    let_go(offered_[i]);
-    free_offered_.push_back(static_cast<uint32_t>(i));
-  }
-}
-
-void PortsWire::drop_offers(Way& its) {
-  for (Offer& each : its.offers)
-    if (each.arriving.message) sink_->broken_off(std::exchange(each.arriving, {}));
-  its.offers.clear();
+  give_up(peer);
+  if (its.loss.ok()) its.loss = Status::error(Code::unreachable, "{}", reason);
+  reader_->drop(peer);
 }
 
 const Status* PortsWire::loss(int peer) const {
@@ -551,51 +438,77 @@ const Status* PortsWire::loss(int peer) const {
 
 std::string PortsWire::describe(int peer) const {
   const Way& its = way(peer);
-  const std::string by = its.rails.empty() || ended_ ? "libfabric" : its.rails[0].port->text();
+  const std::string by = its.rails.empty() || ended_ ? "libfabric" : its.rails[0].seat->port.text();
   return fmt::format("{}, {}", control_->describe(peer), by);
 }
 
 void PortsWire::end(std::span<const std::byte> last_words) {
   if (ended_) return;
+  progress();  // offers that have come are answered
+  for (size_t p = 0; p < ways_.size(); ++p)
+    if (ways_[p].open) look(static_cast<int>(p));
   ended_ = true;
+  reader_->stop([this](const OfiOffered& offered, OfiRead* read) {
+    OfiMessage* taken = say_taken(offered);
+    if (taken && read)
+      taken->seat->port.send_after(read, taken, !way(offered.peer).is_deaf);
+    else if (taken)
+      submit_taken(taken);
+  });
   std::vector<uint32_t> sent;
   for (const Way& each : ways_) sent.push_back(each.sent);
   control_->end(last_words, sent);
-  // From here on nobody reads from or writes to memory of others.
-  const bool uses_memory =
-      std::any_of(offered_.begin(), offered_.end(), [](const Offered& each) { return each.peer >= 0; }) ||
-      std::any_of(fetches_.begin(), fetches_.end(),
-                  [](const auto& each) { return each->offer.arriving.message != nullptr; });
-  for (const auto& port : ports_) port->forget_memory();
-  if (!uses_memory) linger(std::move(ports_));
-  ports_.clear();
-  for (Way& each : ways_) drop_offers(each);
-  for (const auto& each : fetches_)
-    if (each->offer.arriving.message) sink_->broken_off(std::exchange(each->offer.arriving, {}));
-  for (Offered& each : offered_)
-    if (each.peer >= 0 && each.buffer && --each.buffer->users == 0) pool_->give(each.buffer);
+  // Who has failed owes nobody anything but the reason.
+  if (!says_goodbye(last_words))
+    for (size_t p = 0; p < ways_.size(); ++p) give_up(static_cast<int>(p));
+  leave_seats();
   unfinished_ = 0;
   for (Way& each : ways_) each.unfinished = 0;
 }
 
+void PortsWire::leave_seats() {
+  for (OfiSeat* seat : std::exchange(seats_, {})) seat->port.leave(seat, reader_);
+}
+
 }  // namespace
 
-Result<std::unique_ptr<OfiWire>> make_ofi_wire(const OfiOptions& options) {
+namespace {
+
+Result<std::vector<OfiPort*>> open_ports(const OfiOptions& options) {
   auto library = OfiLibrary::load();
   if (!library) return library.take_status();
-  close_lingering();
   auto nics = find_ofi_nics(*library.value(), options);
   if (!nics) return nics.take_status();
   log::debug("libfabric {}: {} on {} NICs", library.value()->version_text(), nics.value()->front().provider(),
              nics.value()->size());
-  std::vector<std::unique_ptr<OfiPort>> ports;
+  std::vector<OfiPort*> ports;
   for (const OfiNic& nic : *nics.value()) {
-    auto port = OfiPort::open(*library.value(), nic);
+    auto port = OfiPort::on(*library.value(), nic, options.wake_sleepers);
     if (!port) return port.take_status();
-    ports.push_back(std::move(port.value()));
+    ports.push_back(port.value());
   }
-  return std::unique_ptr<OfiWire>(std::make_unique<PortsWire>(std::move(ports)));
+  return ports;
 }
+
+}  // namespace
+
+Result<std::unique_ptr<OfiWire>> make_ofi_wire(const OfiOptions& options, uint64_t communicator) {
+  auto ports = open_ports(options);
+  if (!ports) return ports.take_status();
+  std::vector<OfiSeat*> seats;
+  for (OfiPort* port : ports.value()) seats.push_back(port->take_seat(communicator));
+  return std::unique_ptr<OfiWire>(std::make_unique<PortsWire>(std::move(seats)));
+}
+
+bool ofi_wakes_sleepers(const OfiOptions& options) {
+  auto ports = open_ports(options);
+  return ports && std::all_of(ports.value().begin(), ports.value().end(),
+                              [](const OfiPort* port) { return port->wakes_sleepers(); });
+}
+
+void arm_ofi(Doorbell& bell) { OfiPort::arm_all(bell); }
+
+bool settle_ofi(Deadline deadline) { return OfiPort::settle(deadline); }
 
 Result<std::string> describe_ofi() {
   auto library = OfiLibrary::load();

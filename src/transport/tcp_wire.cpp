@@ -14,11 +14,6 @@ TcpWire::TcpWire(std::unique_ptr<Door> door, std::vector<Peer> peers)
   }
 }
 
-void TcpWire::attach(FrameSink* sink, MessagePool* pool) {
-  sink_ = sink;
-  pool_ = pool;
-}
-
 void TcpWire::open(Way& way, int peer) {
   if (way.asked || !door_) return;
   way.asked = true;
@@ -35,7 +30,7 @@ void TcpWire::take_arrivals() {
     } else if (rail != its.peer.rails.end()) {
       if (its.open++ == 0) connected_.push_back(arrival.peer);
       its.rails[static_cast<size_t>(rail - its.peer.rails.begin())] =
-          std::make_unique<TcpConnection>(std::move(arrival.socket), pool_);
+          std::make_unique<TcpConnection>(std::move(arrival.socket), pool_.get());
     }
   }
 }

@@ -19,7 +19,6 @@ class TcpWire final : public Wire {
   // Peers by rank; the own entry, and those that are never talked to, may be empty.
   TcpWire(std::unique_ptr<Door> door, std::vector<Peer> peers);
 
-  void attach(FrameSink* sink, MessagePool* pool) override;
   bool ready(int peer, FrameKind kind) override;
   void send(int peer, FrameKind kind, std::span<const std::byte> head, const std::byte* data, size_t bytes,
             MessageBuffer* buffer) override;
@@ -50,8 +49,6 @@ class TcpWire final : public Wire {
   std::unique_ptr<Door> door_;
   std::vector<Way> ways_;
   std::vector<int> connected_;  // peers
-  FrameSink* sink_ = nullptr;
-  MessagePool* pool_ = nullptr;
 };
 
 }  // namespace wia

@@ -4,8 +4,10 @@
 // one way. Nothing blocks. Used by one thread at a time.
 #pragma once
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "base/status.hpp"
 #include "transport/frame.hpp"
@@ -35,7 +37,11 @@ class Wire {
  public:
   virtual ~Wire() = default;
   // Before anything else: where frames go, and whose buffers they are sent from.
-  virtual void attach(FrameSink* sink, MessagePool* pool) = 0;
+  void attach(FrameSink* sink, std::shared_ptr<MessagePool> pool) {
+    sink_ = sink;
+    pool_ = std::move(pool);
+    attached();
+  }
 
   // Whether send() may be called now; begins to open the way to the peer if there is none yet.
   virtual bool ready(int peer, FrameKind kind) = 0;
@@ -48,6 +54,8 @@ class Wire {
   virtual bool flushed() = 0;
   // Takes what has come from the peer, a message at a time: true if anything came. Begins to open the way.
   virtual bool poll(int peer) = 0;
+  // Whether long data of others is copied before it is sent: who has several peers had better stage it once.
+  virtual bool copies_data() const { return false; }
   // Why nothing more will come from the peer; null: all is well.
   virtual const Status* loss(int peer) const = 0;
   // Whether the peer can be heard at present; begins nothing.
@@ -57,6 +65,12 @@ class Wire {
   // Last words to all who are connected; what was under way is dropped, and no memory of others is used any
   // more.
   virtual void end(std::span<const std::byte> last_words) = 0;
+
+ protected:
+  virtual void attached() {}
+
+  FrameSink* sink_ = nullptr;
+  std::shared_ptr<MessagePool> pool_;
 };
 
 }  // namespace wia

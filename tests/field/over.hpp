@@ -19,6 +19,7 @@ inline const Over& over() {
   static constexpr Over kAll[] = {{"", "auto", "0"},
                                   {"shm", "shm", "0"},
                                   {"tcp", "tcp", "0"},  // every rank is a node
+                                  {"ofi", "ofi", "0"},
                                   {"mixed", "tcp", "2"},
                                   {"namespaces", "auto", "0", 1},
                                   {"namespaces2", "auto", "0", 2}};

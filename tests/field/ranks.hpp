@@ -26,20 +26,24 @@
 #include <string>
 #include <vector>
 
+#include "base/random.hpp"
 #include "field/over.hpp"
 
 namespace wia::field {
 
-// A port of the loopback address that was free a moment ago.
+// A port of the loopback address that was free a moment ago, of those that the system gives nobody by itself:
+// the others (32768 and more, by default) may go to a connection of another test before it is used.
 inline int free_port() {
-  const int fd = socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t length = sizeof address;
-  bind(fd, reinterpret_cast<sockaddr*>(&address), length);
-  getsockname(fd, reinterpret_cast<sockaddr*>(&address), &length);
-  close(fd);
+  for (int attempt = 0; attempt < 1000; ++attempt) {
+    address.sin_port = htons(static_cast<uint16_t>(16384 + random_bits() % 16384));
+    const int fd = socket(AF_INET, SOCK_STREAM, 0);
+    const bool is_free = bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
+    close(fd);
+    if (is_free) break;
+  }
   return ntohs(address.sin_port);
 }
 

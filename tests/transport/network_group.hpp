@@ -65,22 +65,28 @@ inline std::vector<std::unique_ptr<Wire>> make_tcp_wires(int ranks) {
   return wires;
 }
 
-inline std::vector<std::unique_ptr<Wire>> make_ofi_wires(int ranks) {
+inline std::vector<std::unique_ptr<Wire>> make_ofi_wires_by(const OfiOptions& options, int ranks) {
   const uint64_t communicator = next_communicator();
   std::vector<std::unique_ptr<OfiWire>> made;
   std::vector<std::string> names;
   for (int r = 0; r < ranks; ++r) {
-    made.push_back(std::move(make_ofi_wire({{parse_address("127.0.0.1").value()}, false}).value()));
+    made.push_back(std::move(make_ofi_wire(options, communicator).value()));
     names.push_back(made.back()->name());
   }
   std::vector<std::unique_ptr<Wire>> wires;
   for (int r = 0; r < ranks; ++r) {
-    const auto status = made[static_cast<size_t>(r)]->meet(
-        r, communicator, names, [](int, int nics) { return rails_of(nics, 0, 1); },
+    made[static_cast<size_t>(r)]->meet(
+        r, names, [](int, int nics) { return rails_of(nics, 0, 1); },
         make_loopback_wire(communicator, r, ranks));
-    if (status.ok()) wires.push_back(std::move(made[static_cast<size_t>(r)]));
+    wires.push_back(std::move(made[static_cast<size_t>(r)]));
   }
   return wires;
+}
+
+inline OfiOptions ofi_over_loopback() { return {.addresses = {parse_address("127.0.0.1").value()}}; }
+
+inline std::vector<std::unique_ptr<Wire>> make_ofi_wires(int ranks) {
+  return make_ofi_wires_by(ofi_over_loopback(), ranks);
 }
 
 }  // namespace wia

@@ -60,6 +60,18 @@ class NetworkTest : public testing::Test {
   std::vector<std::unique_ptr<RawSocket>> callers;
 };
 
+// This side would take for a connection what is none any more.
+TEST_F(NetworkTest, WhoHasHungUpIsNotLetIn) {
+  RawSocket caller(network.port());
+  const Hello hello = hello_of(1, take<Challenge>(caller));
+  ::send(caller.get(), &hello, sizeof hello, MSG_MORE);  // goes with what follows
+  shutdown(caller.get(), SHUT_WR);
+  bool closed = false;
+  EXPECT_EQ(caller.read_to_end(5'000, &closed), "");
+  EXPECT_TRUE(closed);
+  EXPECT_FALSE(door->has_arrivals());
+}
+
 TEST_F(NetworkTest, OnlyWhoProvesTheKeyIsLetIn) {
   Hello heard;
   const auto good = [&](const Challenge& challenge) { return heard = hello_of(1, challenge); };

