@@ -225,7 +225,7 @@ Request* Communicator::new_request() {
 
 void Communicator::free(Request* request) {
   const auto keep = std::move(request->communicator);
-  std::lock_guard lock(keep->mutex_);
+  const auto lock = keep->enter();  // not to wait for the end of another thread's blocking call
   keep->pool_.emplace_back(request);
 }
 
