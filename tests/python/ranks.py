@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import random
 import signal
 import socket
 import time
@@ -16,9 +17,15 @@ PATIENCE = 30.0  # with the others, once one has failed
 
 
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """Not one of those that the system gives to whoever asks for any: it stays free until it is used."""
+    while True:
+        port = random.randrange(12_000, 20_000)
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+                return port
+            except OSError:
+                pass
 
 
 def _serve(pipe: Any) -> None:
@@ -50,7 +57,9 @@ class Job:
 
     def run(self, function: Callable[..., Any], *arguments: Any, lost: tuple[int, ...] = (), **environment: str) -> list[Any]:
         """lost: ranks that end in it. Everything else must return; what it raises is a failure of the test."""
-        common = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": self._port, "WIA_NIC": "lo", "WIA_LOG": "error"}
+        # For wia.init() the job stays the same; a store of PyTorch may outlive its group, and keep its port.
+        common = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()), "WIA_NIC": "lo", "WIA_LOG": "error"}
+        common |= {"WIA_MASTER_ADDR": "127.0.0.1", "WIA_MASTER_PORT": self._port, "WIA_JOB_ID": "tests"}
         for rank, pipe in enumerate(self._pipes):
             own = {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(self.size)}
             pipe.send((function, arguments, common | own | environment))

@@ -38,7 +38,7 @@ def _refuse(call: str, name: str, why: str) -> ValueError:
 
 
 def check_dense(tensor: torch.Tensor, call: str, name: str) -> None:
-    if tensor.device.type != "cpu":
+    if not tensor.is_cpu:
         raise _refuse(call, name, f"is on {tensor.device}; the backend wia takes tensors on cpu")
     if tensor.layout is not torch.strided:
         raise _refuse(call, name, f"has the layout {tensor.layout}; wanted is a dense tensor")
@@ -61,7 +61,11 @@ def target(
         raise _refuse(call, name, "has elements that share memory (an expanded tensor); it cannot be written")
     own = tensor.detach()
     stand_in = own.contiguous() if filled else torch.empty(own.shape, dtype=own.dtype)
-    copies.append(lambda: own.copy_(stand_in) and None)
+
+    def copy() -> None:
+        own.copy_(stand_in)
+
+    copies.append(copy)
     return stand_in
 
 
