@@ -39,7 +39,10 @@ def main() -> None:
     calls: dict[str, tuple[dist.ProcessGroup, Callable[[], object]]] = {}
     for name, group in groups.items():
         calls[f"{name}, blocking"] = group, lambda group=group: dist.all_reduce(tensor, group=group)
-        calls[f"{name}, async"] = group, lambda group=group: dist.all_reduce(tensor, group=group, async_op=True).wait()
+        calls[f"{name}, async"] = (
+            group,
+            lambda group=group: dist.all_reduce(tensor, group=group, async_op=True).wait(),
+        )
     times: dict[str, list[float]] = {name: [] for name in calls}
     for turn in range(options.rounds + 1):
         for name, (group, call) in calls.items():
@@ -47,9 +50,14 @@ def main() -> None:
             if turn > 0:  # the first warms up
                 times[name].append(taken)
     if dist.get_rank() == 0:
-        print(f"all_reduce of {options.bytes} bytes, {dist.get_world_size()} ranks, {options.rounds} rounds, us a call")
+        print(
+            f"all_reduce of {options.bytes} bytes, {dist.get_world_size()} ranks, {options.rounds} rounds, "
+            "us a call"
+        )
         for name, values in times.items():
-            print(f"{name:16} median {statistics.median(values):8.1f}  {min(values):8.1f} to {max(values):8.1f}")
+            print(
+                f"{name:16} median {statistics.median(values):8.1f}  {min(values):8.1f} to {max(values):8.1f}"
+            )
     dist.destroy_process_group()
 
 

@@ -3,9 +3,10 @@
 
     torchrun --nproc-per-node 4 examples/torch/train_gpt.py --backend wia --strategy ddp
 
---backend gloo is the comparison: the same seeds, the same batches. --strategy fsdp shards parameters, gradients and the
-optimizer's state (FSDP2). Rank 0 prints the loss and draws it into --curve (SVG). The ranks' batches together are --batch
-sequences, whatever their number, so that every number of ranks follows the same trajectory to rounding.
+--backend gloo is the comparison: the same seeds, the same batches. --strategy fsdp shards parameters,
+gradients and the optimizer's state (FSDP2). Rank 0 prints the loss and draws it into --curve (SVG). The
+ranks' batches together are --batch sequences, whatever their number, so that every number of ranks follows
+the same trajectory to rounding.
 """
 
 from __future__ import annotations
@@ -30,7 +31,10 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def read_text(folders: list[str]) -> str:
     files = sorted(
-        path for folder in folders for path in (ROOT / folder).rglob("*") if path.suffix in (".md", ".cpp", ".hpp", ".h")
+        path
+        for folder in folders
+        for path in (ROOT / folder).rglob("*")
+        if path.suffix in (".md", ".cpp", ".hpp", ".h")
     )
     return "".join(path.read_text(encoding="utf-8", errors="ignore") for path in files)
 
@@ -78,7 +82,9 @@ def distribute(net: Gpt, strategy: str) -> nn.Module:
     return fully_shard(net, mesh=mesh)
 
 
-def batch_of(tokens: torch.Tensor, step: int, options: argparse.Namespace) -> tuple[torch.Tensor, torch.Tensor]:
+def batch_of(
+    tokens: torch.Tensor, step: int, options: argparse.Namespace
+) -> tuple[torch.Tensor, torch.Tensor]:
     """This rank's sequences of a batch that all ranks draw alike."""
     made = torch.Generator().manual_seed(step)
     starts = torch.randint(len(tokens) - options.context - 1, (options.batch,), generator=made)
@@ -104,7 +110,8 @@ def draw(losses: list[float], title: str, file: Path) -> None:
     ]
     file.write_text(
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" font-family="sans-serif" '
-        f'font-size="12"><rect width="100%" height="100%" fill="white"/><text x="{left}" y="20">{title}</text>'
+        f'font-size="12"><rect width="100%" height="100%" fill="white"/>'
+        f'<text x="{left}" y="20">{title}</text>'
         f'{"".join(lines)}<polyline points="{points}" fill="none" stroke="#0366d6" stroke-width="2"/>'
         f'<text x="{width - 16}" y="{height - 14}" text-anchor="end">step {len(losses)}</text></svg>\n'
     )
@@ -114,7 +121,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--backend", choices=["wia", "gloo"], default="wia")
     parser.add_argument("--strategy", choices=["ddp", "fsdp"], default="ddp")
-    parser.add_argument("--text", nargs="+", default=["docs", "src"], help="folders of the repository to learn from")
+    parser.add_argument(
+        "--text", nargs="+", default=["docs", "src"], help="folders of the repository to learn from"
+    )
     parser.add_argument("--steps", type=int, default=200)
     parser.add_argument("--batch", type=int, default=32, help="sequences a step, of all ranks together")
     parser.add_argument("--context", type=int, default=64)
@@ -137,7 +146,10 @@ def main() -> None:
     net = Gpt(len(characters), options.context, options.width, options.layers, options.heads)
     parameters = sum(parameter.numel() for parameter in net.parameters())
     if rank == 0:
-        print(f"{parameters / 1e6:.2f} million parameters, {len(text) / 1e6:.2f} million characters of {options.text}")
+        print(
+            f"{parameters / 1e6:.2f} million parameters, "
+            f"{len(text) / 1e6:.2f} million characters of {options.text}"
+        )
     net = distribute(net, options.strategy)
     optimizer = torch.optim.AdamW(net.parameters(), lr=1e-3)
     losses, began = [], time.perf_counter()

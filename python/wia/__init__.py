@@ -1,7 +1,7 @@
 """libwia: collective communication for deep learning.
 
     import numpy, wia
-    world = wia.init()                      # started by `wia run -n 4 -- python program.py`, torchrun, mpirun, srun
+    world = wia.init()                      # started by `wia run -n 4 -- python program.py`, or torchrun
     values = numpy.ones(1000, "float32")
     world.all_reduce(values)                # in place; every rank holds the sum
     request = world.asynchronous.all_reduce(values)

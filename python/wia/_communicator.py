@@ -37,7 +37,8 @@ class Request:
         self._native = native
 
     def wait(self, timeout: float | None = None) -> bool:
-        """True: done. False: not within `timeout` seconds; the call goes on. None: until the communicator's timeout.
+        """True: done. False: not within `timeout` seconds; the call goes on. None: until the communicator's
+        timeout.
 
         Raises wia.Error if the call failed. Ctrl-C ends the wait, not the call.
         """
@@ -55,7 +56,9 @@ class _Arrays:
         self.dtype: int | None = None
         self.kept: list[Any] = []
 
-    def take(self, array: Array, name: str, count: int | None = None, writable: bool = False) -> tuple[int, int]:
+    def take(
+        self, array: Array, name: str, count: int | None = None, writable: bool = False
+    ) -> tuple[int, int]:
         """(address, elements)"""
         address, elements, dtype, keep = _native.view(array, writable, name)
         if self.dtype is None:
@@ -71,9 +74,9 @@ class _Arrays:
 class Collectives(Generic[Outcome]):
     """Every call, once for both ways to make it.
 
-    `Communicator` makes them blocking and gives None; `Communicator.asynchronous` gives a `Request` at once. Arrays
-    are used where they are: they must be contiguous. Counts are elements; n is the number of ranks. A wrong argument
-    raises ValueError before anything is sent; everything else that fails raises wia.Error.
+    `Communicator` makes them blocking and gives None; `Communicator.asynchronous` gives a `Request` at once.
+    Arrays are used where they are: they must be contiguous. Counts are elements; n is the number of ranks. A
+    wrong argument raises ValueError before anything is sent; everything else that fails raises wia.Error.
     """
 
     _native: _native.Communicator
@@ -85,16 +88,26 @@ class Collectives(Generic[Outcome]):
     def _give(self, request: Any) -> Outcome:
         return request if self._blocking else Request(request)  # type: ignore[return-value]
 
-    def all_reduce(self, send: Array, recv: Array | None = None, op: Op = "sum", factor: float | None = None) -> Outcome:
-        """recv[i] = op over the ranks of send[i]; recv None: in place. factor: sum of send times factor (floats)."""
+    def all_reduce(
+        self, send: Array, recv: Array | None = None, op: Op = "sum", factor: float | None = None
+    ) -> Outcome:
+        """recv[i] = op over the ranks of send[i]; recv None: in place. factor: sum of send times factor
+        (floats).
+        """
         arrays = _Arrays()
         source, count = arrays.take(send, "send", writable=recv is None)
         target = source if recv is None else arrays.take(recv, "recv", count, True)[0]
         if factor is not None:
             if op != "sum":
                 raise ValueError(f"op is {op!r} with a factor; legal is 'sum'")
-            return self._give(self._native.all_reduce_scaled(source, target, count, arrays.dtype, factor, self._keep(arrays)))
-        return self._give(self._native.all_reduce(source, target, count, arrays.dtype, _op(op), self._keep(arrays)))
+            return self._give(
+                self._native.all_reduce_scaled(
+                    source, target, count, arrays.dtype, factor, self._keep(arrays)
+                )
+            )
+        return self._give(
+            self._native.all_reduce(source, target, count, arrays.dtype, _op(op), self._keep(arrays))
+        )
 
     def all_gather(self, send: Array, recv: Array, counts: Sequence[int] | None = None) -> Outcome:
         """recv: n blocks of send's length, in the order of ranks; with counts: rank r sends counts[r]."""
@@ -103,19 +116,31 @@ class Collectives(Generic[Outcome]):
         total = sum(counts) if counts else count * self._native.size
         target, _ = arrays.take(recv, "recv", total, True)
         if counts:
-            return self._give(self._native.all_gather_v(source, target, list(counts), None, arrays.dtype, self._keep(arrays)))
+            return self._give(
+                self._native.all_gather_v(
+                    source, target, list(counts), None, arrays.dtype, self._keep(arrays)
+                )
+            )
         return self._give(self._native.all_gather(source, target, count, arrays.dtype, self._keep(arrays)))
 
-    def reduce_scatter(self, send: Array, recv: Array, op: Op = "sum", counts: Sequence[int] | None = None) -> Outcome:
-        """send: n blocks of recv's length; recv: this rank's block of the result; with counts: rank r gets counts[r]."""
+    def reduce_scatter(
+        self, send: Array, recv: Array, op: Op = "sum", counts: Sequence[int] | None = None
+    ) -> Outcome:
+        """send: n blocks of recv's length; recv: this rank's block of the result; with counts: rank r gets
+        counts[r].
+        """
         arrays = _Arrays()
         target, count = arrays.take(recv, "recv", counts[self._native.rank] if counts else None, True)
         source, _ = arrays.take(send, "send", sum(counts) if counts else count * self._native.size)
         if counts:
             return self._give(
-                self._native.reduce_scatter_v(source, target, list(counts), arrays.dtype, _op(op), self._keep(arrays))
+                self._native.reduce_scatter_v(
+                    source, target, list(counts), arrays.dtype, _op(op), self._keep(arrays)
+                )
             )
-        return self._give(self._native.reduce_scatter(source, target, count, arrays.dtype, _op(op), self._keep(arrays)))
+        return self._give(
+            self._native.reduce_scatter(source, target, count, arrays.dtype, _op(op), self._keep(arrays))
+        )
 
     def broadcast(self, buffer: Array, root: int = 0) -> Outcome:
         """buffer of every rank = that of root."""
@@ -129,26 +154,36 @@ class Collectives(Generic[Outcome]):
         is_root = self._native.rank == root
         source, count = arrays.take(send, "send", writable=is_root and recv is None)
         target = source if recv is None or not is_root else arrays.take(recv, "recv", count, True)[0]
-        return self._give(self._native.reduce(source, target, count, arrays.dtype, _op(op), root, self._keep(arrays)))
+        return self._give(
+            self._native.reduce(source, target, count, arrays.dtype, _op(op), root, self._keep(arrays))
+        )
 
-    def gather(self, send: Array, recv: Array | None = None, root: int = 0, counts: Sequence[int] | None = None) -> Outcome:
+    def gather(
+        self, send: Array, recv: Array | None = None, root: int = 0, counts: Sequence[int] | None = None
+    ) -> Outcome:
         """recv (on root only): n blocks of send's length; with counts: rank r sends counts[r]."""
         arrays = _Arrays()
         source, count = arrays.take(send, "send", counts[self._native.rank] if counts else None)
         total = sum(counts) if counts else count * self._native.size
         target = arrays.take(recv, "recv", total, True)[0] if self._native.rank == root else 0
         if counts:
-            return self._give(self._native.gather_v(source, target, list(counts), arrays.dtype, root, self._keep(arrays)))
+            return self._give(
+                self._native.gather_v(source, target, list(counts), arrays.dtype, root, self._keep(arrays))
+            )
         return self._give(self._native.gather(source, target, count, arrays.dtype, root, self._keep(arrays)))
 
-    def scatter(self, send: Array | None, recv: Array, root: int = 0, counts: Sequence[int] | None = None) -> Outcome:
+    def scatter(
+        self, send: Array | None, recv: Array, root: int = 0, counts: Sequence[int] | None = None
+    ) -> Outcome:
         """send (on root only): n blocks of recv's length; with counts: rank r gets counts[r]."""
         arrays = _Arrays()
         target, count = arrays.take(recv, "recv", counts[self._native.rank] if counts else None, True)
         total = sum(counts) if counts else count * self._native.size
         source = arrays.take(send, "send", total)[0] if self._native.rank == root else 0
         if counts:
-            return self._give(self._native.scatter_v(source, target, list(counts), arrays.dtype, root, self._keep(arrays)))
+            return self._give(
+                self._native.scatter_v(source, target, list(counts), arrays.dtype, root, self._keep(arrays))
+            )
         return self._give(self._native.scatter(source, target, count, arrays.dtype, root, self._keep(arrays)))
 
     def all_to_all(
@@ -158,7 +193,9 @@ class Collectives(Generic[Outcome]):
         send_counts: Sequence[int] | None = None,
         recv_counts: Sequence[int] | None = None,
     ) -> Outcome:
-        """Block r of send goes to rank r, block r of recv comes from it: equal blocks, or as the counts say."""
+        """Block r of send goes to rank r, block r of recv comes from it: equal blocks, or as the counts
+        say.
+        """
         arrays = _Arrays()
         if send_counts is None and recv_counts is None:
             source, count = arrays.take(send, "send")
@@ -166,7 +203,9 @@ class Collectives(Generic[Outcome]):
             if count % self._native.size:
                 raise ValueError(f"send has {count} elements; wanted is a multiple of {self._native.size}")
             block = count // self._native.size
-            return self._give(self._native.all_to_all(source, target, block, arrays.dtype, self._keep(arrays)))
+            return self._give(
+                self._native.all_to_all(source, target, block, arrays.dtype, self._keep(arrays))
+            )
         if send_counts is None or recv_counts is None:
             raise ValueError("one of send_counts and recv_counts is missing; wanted are both or none")
         source, _ = arrays.take(send, "send", sum(send_counts))
@@ -204,8 +243,9 @@ class _Asynchronous(Collectives[Request]):
 class Communicator(Collectives[None]):
     """A group of ranks. `wia.init()` gives that of all ranks.
 
-    Calls of one communicator must come in the same order on all ranks. The GIL is free while a call waits, and Ctrl-C
-    ends a wait: KeyboardInterrupt here, and the communicator is aborted, which the other ranks are told.
+    Calls of one communicator must come in the same order on all ranks. The GIL is free while a call waits,
+    and Ctrl-C ends a wait: KeyboardInterrupt here, and the communicator is aborted, which the other ranks are
+    told.
     """
 
     _blocking = True
@@ -236,7 +276,9 @@ class Communicator(Collectives[None]):
         return self._native.transport
 
     def split(self, color: int, key: int = 0) -> Communicator | None:
-        """Collective. Ranks of equal color form a communicator, ordered by key, then by rank. color < 0: None."""
+        """Collective. Ranks of equal color form a communicator, ordered by key, then by rank. color < 0:
+        None.
+        """
         made = self._native.split(color, key)
         return None if made is None else Communicator(made)
 
@@ -261,7 +303,9 @@ class Communicator(Collectives[None]):
         self._native.set_algorithm(collective, algorithm)
 
     def check(self) -> None:
-        """Raises the wia.Error that made this communicator unusable, here or on another rank, if there is one."""
+        """Raises the wia.Error that made this communicator unusable, here or on another rank, if there is
+        one.
+        """
         self._native.check()
 
     def waiting(self) -> str:
@@ -280,19 +324,22 @@ class Communicator(Collectives[None]):
 def init() -> Communicator:
     """Joins the job of the launcher's environment and gives the communicator of all ranks; alone: of one.
 
-    `wia run`, torchrun, mpirun and srun are known. A second call before finalize() gives the same ranks. Raises
-    wia.TimeoutError, naming who is missing, after WIA_INIT_TIMEOUT.
+    `wia run`, torchrun, mpirun and srun are known. A second call before finalize() gives the same ranks.
+    Raises wia.TimeoutError, naming who is missing, after WIA_INIT_TIMEOUT.
     """
     return Communicator(_native.init())
 
 
 def finalize() -> None:
-    """Destroys every communicator. A process that serves the meeting point stays until the others have finished."""
+    """Destroys every communicator. A process that serves the meeting point stays until the others have
+    finished.
+    """
     _native.finalize()
 
 
 def unique_id(host: str | None = None) -> bytes:
-    """For launchers of your own: makes a meeting point here, at an address of this host that the others reach.
+    """For launchers of your own: makes a meeting point here, at an address of this host that the others
+    reach.
 
     None: WIA_MASTER_ADDR, else the first network interface's. All ranks give the id to init_rank.
     """

@@ -1,4 +1,6 @@
-"""Functions run in real processes, as the ranks of a job. The processes are kept for the next test while all goes well."""
+"""Functions run in real processes, as the ranks of a job. The processes are kept for the next test while all
+goes well.
+"""
 
 from __future__ import annotations
 
@@ -55,10 +57,19 @@ class Job:
             self._pipes.append(ours)
             self.processes.append(process)
 
-    def run(self, function: Callable[..., Any], *arguments: Any, lost: tuple[int, ...] = (), **environment: str) -> list[Any]:
-        """lost: ranks that end in it. Everything else must return; what it raises is a failure of the test."""
+    def run(
+        self, function: Callable[..., Any], *arguments: Any, lost: tuple[int, ...] = (), **environment: str
+    ) -> list[Any]:
+        """lost: ranks that end in it. Everything else must return; what it raises is a failure of the
+        test.
+        """
         # For wia.init() the job stays the same; a store of PyTorch may outlive its group, and keep its port.
-        common = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()), "WIA_NIC": "lo", "WIA_LOG": "error"}
+        common = {
+            "MASTER_ADDR": "127.0.0.1",
+            "MASTER_PORT": str(free_port()),
+            "WIA_NIC": "lo",
+            "WIA_LOG": "error",
+        }
         common |= {"WIA_MASTER_ADDR": "127.0.0.1", "WIA_MASTER_PORT": self._port, "WIA_JOB_ID": "tests"}
         for rank, pipe in enumerate(self._pipes):
             own = {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(self.size)}
@@ -121,7 +132,9 @@ def run_ranks(size: int, function: Callable[..., Any], *arguments: Any, **enviro
     return results
 
 
-def run_once(size: int, function: Callable[..., Any], *arguments: Any, lost: tuple[int, ...] = (), **environment: str) -> list[Any]:
+def run_once(
+    size: int, function: Callable[..., Any], *arguments: Any, lost: tuple[int, ...] = (), **environment: str
+) -> list[Any]:
     """In processes of their own, which end afterwards: with exit code 0, but for those that are lost."""
     job = Job(size)
     try:

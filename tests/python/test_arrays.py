@@ -382,6 +382,7 @@ def test_children_disturb_nobody(kind):
 
 def _again() -> None:
     for i in range(10):
+
         def body(world):
             value = np.array([world.rank + i])
             world.all_reduce(value)

@@ -16,7 +16,9 @@ CORE = FLOATS + INTEGERS
 
 
 def data(rank: int, shape: tuple[int, ...], dtype: torch.dtype = torch.int64) -> torch.Tensor:
-    """Differs from element to element and from rank to rank; small enough for exact sums of few ranks in every type."""
+    """Differs from element to element and from rank to rank; small enough for exact sums of few ranks in
+    every type.
+    """
     return ((torch.arange(torch.Size(shape).numel()) * 7 + rank * 3) % 11).reshape(shape).to(dtype)
 
 
@@ -40,7 +42,9 @@ def _reductions(count: int) -> None:
                 wanted = (total.double() / n).to(dtype) if wanted is None else wanted.to(dtype)
                 mine = every[me].clone()
                 dist.all_reduce(mine, op)
-                assert torch.allclose(mine.double(), wanted.double(), rtol=1e-2 if mine.element_size() < 4 else 1e-6)
+                assert torch.allclose(
+                    mine.double(), wanted.double(), rtol=1e-2 if mine.element_size() < 4 else 1e-6
+                )
                 blocks = torch.cat([every[me]] * n)
                 out = torch.empty_like(mine)
                 dist.reduce_scatter_tensor(out, blocks, op)
@@ -95,7 +99,9 @@ def _moves(count: int) -> None:
                 rows = [torch.empty_like(mine) for _ in range(n)] if me == root else None
                 dist.gather(mine, rows, root)
                 assert me != root or all(equal(a, b) for a, b in zip(rows, every))
-                dist.scatter(got, [data(root + r, (count, 2), dtype) for r in range(n)] if me == root else None, root)
+                dist.scatter(
+                    got, [data(root + r, (count, 2), dtype) for r in range(n)] if me == root else None, root
+                )
                 assert equal(got, data(root + me, (count, 2), dtype))
 
 
@@ -185,10 +191,26 @@ def test_tensors_that_are_not_contiguous():
 def _bad_arguments() -> None:
     with process_group() as (me, n):
         for call, error, words in [
-            (lambda: dist.all_gather_into_tensor(torch.empty(5), torch.empty(4)), ValueError, ["output", "5", "8"]),
-            (lambda: dist.all_gather_into_tensor(torch.empty(8).double(), torch.empty(4)), ValueError, ["float64"]),
-            (lambda: dist.reduce_scatter_tensor(torch.empty(3), torch.empty(7)), ValueError, ["input", "7", "6"]),
-            (lambda: dist.all_to_all_single(torch.empty(4), torch.empty(4), [1, 2], [2, 2]), ValueError, ["[1, 2]", "4"]),
+            (
+                lambda: dist.all_gather_into_tensor(torch.empty(5), torch.empty(4)),
+                ValueError,
+                ["output", "5", "8"],
+            ),
+            (
+                lambda: dist.all_gather_into_tensor(torch.empty(8).double(), torch.empty(4)),
+                ValueError,
+                ["float64"],
+            ),
+            (
+                lambda: dist.reduce_scatter_tensor(torch.empty(3), torch.empty(7)),
+                ValueError,
+                ["input", "7", "6"],
+            ),
+            (
+                lambda: dist.all_to_all_single(torch.empty(4), torch.empty(4), [1, 2], [2, 2]),
+                ValueError,
+                ["[1, 2]", "4"],
+            ),
             (lambda: dist.all_to_all_single(torch.empty(3), torch.empty(3)), ValueError, ["3"]),
             (lambda: dist.all_gather([torch.empty(4)], torch.empty(4)), ValueError, ["1 tensors", "2 ranks"]),
             (lambda: dist.all_reduce(torch.empty(4, device="meta")), ValueError, ["meta", "cpu"]),
@@ -237,10 +259,12 @@ def _transfers() -> None:
     with process_group() as (me, n):
         for count in (3, 1 << 18):
             out, left, right = data(me, (count,)), torch.empty(count).long(), torch.empty(count).long()
-            works = dist.batch_isend_irecv([
-                dist.P2POp(dist.isend, out, (me + 1) % n),
-                dist.P2POp(dist.irecv, left, (me - 1) % n),
-            ])
+            works = dist.batch_isend_irecv(
+                [
+                    dist.P2POp(dist.isend, out, (me + 1) % n),
+                    dist.P2POp(dist.irecv, left, (me - 1) % n),
+                ]
+            )
             for work in works:
                 work.wait()
             assert equal(left, data((me - 1) % n, (count,)))

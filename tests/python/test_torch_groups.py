@@ -63,7 +63,9 @@ def _mesh() -> None:
         sharded = distribute_tensor(whole, mesh, [Shard(0), Shard(1)])
         assert sharded.to_local().shape == (4, 2)
         assert torch.equal(sharded.redistribute(mesh, [Replicate(), Replicate()]).to_local(), whole)
-        product = (sharded @ distribute_tensor(whole.t().contiguous(), mesh, [Replicate(), Replicate()])).full_tensor()
+        product = (
+            sharded @ distribute_tensor(whole.t().contiguous(), mesh, [Replicate(), Replicate()])
+        ).full_tensor()
         assert torch.allclose(product, whole @ whole.t())
 
 
@@ -124,7 +126,9 @@ def _timeouts(kind: str) -> None:
         if me == 1:
             time.sleep(4)  # late for the others' limit
             with pytest.raises(RuntimeError):
-                for _ in range(2):  # of the call that has ended over there, all that this rank needs may be here
+                for _ in range(
+                    2
+                ):  # of the call that has ended over there, all that this rank needs may be here
                     dist.all_reduce(torch.ones(2))
             return
         began = time.monotonic()
@@ -252,7 +256,9 @@ class _Squares(torch.utils.data.Dataset):
 
 def _workers() -> None:
     with process_group() as (me, n):
-        loader = torch.utils.data.DataLoader(_Squares(), batch_size=4, num_workers=2, multiprocessing_context="fork")
+        loader = torch.utils.data.DataLoader(
+            _Squares(), batch_size=4, num_workers=2, multiprocessing_context="fork"
+        )
         for _ in range(2):
             total = torch.zeros(1)
             for batch in loader:
@@ -293,9 +299,18 @@ def test_torchrun(tmp_path, end):
     """S19: with and without destroy; a rank that fails ends the job."""
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)
-    torchrun = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", f"--master-port={free_port()}"]
+    torchrun = [
+        sys.executable,
+        "-m",
+        "torch.distributed.run",
+        "--nproc-per-node",
+        "2",
+        f"--master-port={free_port()}",
+    ]
     environment = os.environ | {"WIA_NIC": "lo", "OMP_NUM_THREADS": "1"}
-    run = subprocess.run([*torchrun, script, end], capture_output=True, text=True, timeout=200, env=environment)
+    run = subprocess.run(
+        [*torchrun, script, end], capture_output=True, text=True, timeout=200, env=environment
+    )
     assert run.stdout.count("sum 3.0") == 2, run.stderr
     assert (run.returncode == 0) == (end != "raise"), run.stderr
     assert "terminate called" not in run.stderr and "Segmentation" not in run.stderr

@@ -1,8 +1,9 @@
 """The process group: torch.distributed's calls in terms of wia's.
 
-A subclass of torch.distributed.ProcessGroup, of which PyTorch calls the Python methods, also from C++ (the reducer of
-DistributedDataParallel, functional collectives). Names and argument forms are PyTorch's. Tensors are on the CPU and used
-where they are when contiguous. A wrong argument raises ValueError or TypeError before anything is sent.
+A subclass of torch.distributed.ProcessGroup, of which PyTorch calls the Python methods, also from C++ (the
+reducer of DistributedDataParallel, functional collectives). Names and argument forms are PyTorch's. Tensors
+are on the CPU and used where they are when contiguous. A wrong argument raises ValueError or TypeError before
+anything is sent.
 """
 
 from __future__ import annotations
@@ -58,9 +59,13 @@ def _numel_of_single(tensors: list[Tensor], call: str) -> Tensor:
 
 
 class ProcessGroupWia(ProcessGroup):
-    """The ranks of `communicator` as a process group; `timeout` limits each call. It owns the communicator."""
+    """The ranks of `communicator` as a process group; `timeout` limits each call. It owns the
+    communicator.
+    """
 
-    def __init__(self, store: Any, rank: int, size: int, communicator: _native.Communicator, timeout: timedelta):
+    def __init__(
+        self, store: Any, rank: int, size: int, communicator: _native.Communicator, timeout: timedelta
+    ):
         try:
             super().__init__(store, rank, size)
         except TypeError:  # PyTorch 2.4
@@ -87,7 +92,9 @@ class ProcessGroupWia(ProcessGroup):
 
     def _get_backend(self, device: torch.device) -> ProcessGroupWia:
         if torch.device(device).type != "cpu":
-            raise RuntimeError(f"the process group of the backend wia has no backend for {device}; it has one for cpu")
+            raise RuntimeError(
+                f"the process group of the backend wia has no backend for {device}; it has one for cpu"
+            )
         return self
 
     @property
@@ -141,7 +148,9 @@ class ProcessGroupWia(ProcessGroup):
         copies: list[Copy],
         keep: Any = None,
     ) -> Work:
-        """start(keep) makes the call, blocking when keep is None. tensors: the results; keep: what else must live."""
+        """start(keep) makes the call, blocking when keep is None. tensors: the results; keep: what else must
+        live.
+        """
         timeout = getattr(options, "timeout", None)
         limit = timeout.total_seconds() if timeout is not None and timeout > _NO_TIME else None
         if getattr(options, "asyncOp", True):
@@ -197,7 +206,9 @@ class ProcessGroupWia(ProcessGroup):
         address, count, dtype = data.data_ptr(), data.numel(), dtype_to_reduce(data, "all_reduce")
         op, factor = _op_of(opts)
         if factor is not None:
-            return lambda keep: self._communicator.all_reduce_scaled(address, address, count, dtype, factor, keep)
+            return lambda keep: self._communicator.all_reduce_scaled(
+                address, address, count, dtype, factor, keep
+            )
         return lambda keep: self._communicator.all_reduce(address, address, count, dtype, op, keep)
 
     def allreduce_coalesced(self, tensors: list[Tensor], opts: Any = None) -> Work:
@@ -226,7 +237,12 @@ class ProcessGroupWia(ProcessGroup):
         is_root = self.rank() == root
         data = target(tensor, "reduce", copies, filled=True) if is_root else source(tensor, "reduce")
         given = data if factor is None else data.detach() * factor
-        send, recv, count, dtype = given.data_ptr(), data.data_ptr(), data.numel(), dtype_to_reduce(data, "reduce")
+        send, recv, count, dtype = (
+            given.data_ptr(),
+            data.data_ptr(),
+            data.numel(),
+            dtype_to_reduce(data, "reduce"),
+        )
         recv = recv if is_root else send
 
         def start(keep: Any) -> Any:
@@ -243,21 +259,30 @@ class ProcessGroupWia(ProcessGroup):
 
     reduce_scatter_single = _reduce_scatter_base
 
-    def _start_reduce_scatter(self, output: Tensor, input: Tensor, opts: Any, copies: list[Copy]) -> tuple[Any, Any]:
+    def _start_reduce_scatter(
+        self, output: Tensor, input: Tensor, opts: Any, copies: list[Copy]
+    ) -> tuple[Any, Any]:
         call = "reduce_scatter_tensor"
         self._check_pair(call, "input", input, "output", output, input.numel(), output.numel() * self.size())
         given, data = source(input, call, "input"), target(output, call, copies, "output")
         op, factor = _op_of(opts)
         if factor is not None:
             given = given.detach() * factor
-        send, recv, count, dtype = given.data_ptr(), data.data_ptr(), data.numel(), dtype_to_reduce(data, call)
+        send, recv, count, dtype = (
+            given.data_ptr(),
+            data.data_ptr(),
+            data.numel(),
+            dtype_to_reduce(data, call),
+        )
 
         def start(keep: Any) -> Any:
             return self._communicator.reduce_scatter(send, recv, count, dtype, op, keep)
 
         return start, (given, data)
 
-    def reduce_scatter_tensor_coalesced(self, outputs: list[Tensor], inputs: list[Tensor], opts: Any = None) -> Work:
+    def reduce_scatter_tensor_coalesced(
+        self, outputs: list[Tensor], inputs: list[Tensor], opts: Any = None
+    ) -> Work:
         opts = opts or dist.ReduceScatterOptions()
         copies: list[Copy] = []
         made = [self._start_reduce_scatter(o, i, opts, copies) for o, i in zip(outputs, inputs, strict=True)]
@@ -271,7 +296,9 @@ class ProcessGroupWia(ProcessGroup):
         opts, call = opts or dist.ReduceScatterOptions(), "reduce_scatter"
         output, parts = _numel_of_single(outputs, call), list(inputs[0])
         copies: list[Copy] = []
-        given, data = joined_source(parts, call, "input_list", self.size()), target(output, call, copies, "output")
+        given, data = joined_source(parts, call, "input_list", self.size()), target(
+            output, call, copies, "output"
+        )
         counts = [part.numel() for part in parts]
         own = counts[self.rank()]
         self._check_pair(call, f"input_list[{self.rank()}]", given, "output", data, own, data.numel())
@@ -321,7 +348,9 @@ class ProcessGroupWia(ProcessGroup):
 
         return start, (given, data)
 
-    def allgather_into_tensor_coalesced(self, outputs: list[Tensor], inputs: list[Tensor], opts: Any = None) -> Work:
+    def allgather_into_tensor_coalesced(
+        self, outputs: list[Tensor], inputs: list[Tensor], opts: Any = None
+    ) -> Work:
         opts = opts or dist.AllgatherOptions()
         copies: list[Copy] = []
         made = [self._start_allgather(o, i, copies) for o, i in zip(outputs, inputs, strict=True)]
@@ -334,12 +363,18 @@ class ProcessGroupWia(ProcessGroup):
         """outputs[0]: one tensor for each rank; their lengths may differ."""
         opts = opts or dist.AllgatherOptions()
         copies: list[Copy] = []
-        start, keep = self._start_allgather_list(list(outputs[0]), _numel_of_single(inputs, "all_gather"), copies)
+        start, keep = self._start_allgather_list(
+            list(outputs[0]), _numel_of_single(inputs, "all_gather"), copies
+        )
         return self._run("all_gather", opts, start, list(outputs[0]), copies, keep)
 
-    def _start_allgather_list(self, parts: list[Tensor], input: Tensor, copies: list[Copy]) -> tuple[Any, Any]:
+    def _start_allgather_list(
+        self, parts: list[Tensor], input: Tensor, copies: list[Copy]
+    ) -> tuple[Any, Any]:
         call = "all_gather"
-        given, data = source(input, call, "tensor"), joined_target(parts, call, "tensor_list", self.size(), copies)
+        given, data = source(input, call, "tensor"), joined_target(
+            parts, call, "tensor_list", self.size(), copies
+        )
         dtype, each = dtype_to_move(data)
         counts = [part.numel() * each for part in parts]
         own = given.numel() * each
@@ -353,11 +388,15 @@ class ProcessGroupWia(ProcessGroup):
 
         return start, (given, data, parts)
 
-    def allgather_coalesced(self, outputs: list[list[Tensor]], inputs: list[Tensor], opts: Any = None) -> Work:
+    def allgather_coalesced(
+        self, outputs: list[list[Tensor]], inputs: list[Tensor], opts: Any = None
+    ) -> Work:
         """outputs[r][i]: what rank r gives as inputs[i]."""
         opts = opts or dist.AllgatherOptions()
         copies: list[Copy] = []
-        made = [self._start_allgather_list([row[i] for row in outputs], t, copies) for i, t in enumerate(inputs)]
+        made = [
+            self._start_allgather_list([row[i] for row in outputs], t, copies) for i, t in enumerate(inputs)
+        ]
         starts, keeps = [each[0] for each in made], [each[1] for each in made]
         tensors = [tensor for row in outputs for tensor in row]
         return self._run_all("all_gather_coalesced", opts, starts, tensors, copies, keeps)
@@ -375,7 +414,9 @@ class ProcessGroupWia(ProcessGroup):
         recv = 0 if data is None else data.data_ptr()
         if data is not None:
             for rank, part in enumerate(parts):
-                self._check_pair(call, f"gather_list[{rank}]", part, "tensor", given, part.numel(), given.numel())
+                self._check_pair(
+                    call, f"gather_list[{rank}]", part, "tensor", given, part.numel(), given.numel()
+                )
 
         def start(keep: Any) -> Any:
             return self._communicator.gather(send, recv, count, dtype, root, keep)
@@ -388,10 +429,14 @@ class ProcessGroupWia(ProcessGroup):
         root, output = opts.rootRank, _numel_of_single(outputs, "scatter")
         copies: list[Copy] = []
         data = target(output, call, copies)
-        given = joined_source(list(inputs[0]), call, "scatter_list", self.size()) if self.rank() == root else None
+        given = (
+            joined_source(list(inputs[0]), call, "scatter_list", self.size()) if self.rank() == root else None
+        )
         if given is not None:
             for rank, part in enumerate(inputs[0]):
-                self._check_pair(call, f"scatter_list[{rank}]", part, "tensor", data, part.numel(), data.numel())
+                self._check_pair(
+                    call, f"scatter_list[{rank}]", part, "tensor", data, part.numel(), data.numel()
+                )
         dtype, each = dtype_to_move(data)
         recv, count = data.data_ptr(), data.numel() * each
         send = 0 if given is None else given.data_ptr()
@@ -419,13 +464,17 @@ class ProcessGroupWia(ProcessGroup):
         recv_counts = self._splits(call, "output", data, list(output_split_sizes))
         even = not output_split_sizes and not input_split_sizes
         if even and send_counts != recv_counts:
-            raise ValueError(f"{call}: output has {data.numel()} elements; wanted are input's {given.numel()}")
+            raise ValueError(
+                f"{call}: output has {data.numel()} elements; wanted are input's {given.numel()}"
+            )
         start = self._start_alltoall(given, data, send_counts, recv_counts, even)
         return self._run(call, opts, start, [output], copies, (given, data))
 
     all_to_all_single = alltoall_base
 
-    def _start_alltoall(self, given: Tensor, data: Tensor, sent: list[int], received: list[int], even: bool) -> Any:
+    def _start_alltoall(
+        self, given: Tensor, data: Tensor, sent: list[int], received: list[int], even: bool
+    ) -> Any:
         dtype, each = dtype_to_move(given)
         sent, received = [count * each for count in sent], [count * each for count in received]
         send, recv = given.data_ptr(), data.data_ptr()
@@ -442,11 +491,14 @@ class ProcessGroupWia(ProcessGroup):
         extent = tensor.size(0) if tensor.dim() else 1
         if not splits:
             if extent % self.size():
-                raise ValueError(f"{call}: {name} has the first extent {extent}; {self.size()} ranks cannot share it")
+                raise ValueError(
+                    f"{call}: {name} has the first extent {extent}; {self.size()} ranks cannot share it"
+                )
             return [tensor.numel() // self.size()] * self.size()
         if len(splits) != self.size() or sum(splits) != extent:
             raise ValueError(
-                f"{call}: {name}_split_sizes is {splits}; wanted are {self.size()} numbers with the sum {extent}"
+                f"{call}: {name}_split_sizes is {splits}; "
+                f"wanted are {self.size()} numbers with the sum {extent}"
             )
         row = tensor.numel() // extent if extent else 0
         return [split * row for split in splits]
@@ -464,7 +516,9 @@ class ProcessGroupWia(ProcessGroup):
     def barrier(self, opts: Any = None) -> Work:
         return self._run("barrier", opts or dist.BarrierOptions(), self._communicator.barrier, [], [])
 
-    def _check_pair(self, call: str, name: str, a: Tensor, other: str, b: Tensor, count: int, wanted: int) -> None:
+    def _check_pair(
+        self, call: str, name: str, a: Tensor, other: str, b: Tensor, count: int, wanted: int
+    ) -> None:
         if a.dtype != b.dtype:
             raise ValueError(f"{call}: {name} is of {a.dtype}, {other} of {b.dtype}; wanted is one type")
         if count != wanted:
@@ -533,7 +587,11 @@ def _create(options: Any, backend_options: Any = None) -> ProcessGroupWia:
     global _world
     rank, size, timeout = options.group_rank, options.group_size, options.timeout
     default = _world() if _world is not None else None
-    if default is not None and default is dist.distributed_c10d.GroupMember.WORLD and options.global_ranks_in_group:
+    if (
+        default is not None
+        and default is dist.distributed_c10d.GroupMember.WORLD
+        and options.global_ranks_in_group
+    ):
         communicator = default._communicator.create(list(options.global_ranks_in_group))
     else:
         communicator = _rendezvous.connect(options.store, rank, size, timeout)

@@ -34,7 +34,8 @@ def _wait_for(store: Any, key: str, end: float, rank: int, other: int, timeout: 
         if time.monotonic() > end:
             raise TimeoutError(
                 Status.TIMEOUT,
-                f"rank {rank} waited {timeout.total_seconds():.1f} s for rank {other} to join the process group",
+                f"rank {rank} waited {timeout.total_seconds():.1f} s for rank {other} "
+                "to join the process group",
             )
         time.sleep(nap)
         nap = min(2 * nap, _LONGEST_NAP)

@@ -8,7 +8,8 @@ import torch
 
 # As wia_dtype_t. A type that this PyTorch lacks is left out.
 _NAMES = (
-    "int8 uint8 int16 uint16 int32 uint32 int64 uint64 float16 bfloat16 float32 float64 float8_e4m3fn float8_e5m2 bool"
+    "int8 uint8 int16 uint16 int32 uint32 int64 uint64 float16 bfloat16 float32 float64 "
+    "float8_e4m3fn float8_e5m2 bool"
 )
 DTYPES: dict[torch.dtype, int] = {
     getattr(torch, name): code for code, name in enumerate(_NAMES.split()) if hasattr(torch, name)
@@ -53,7 +54,9 @@ def source(tensor: torch.Tensor, call: str, name: str = "tensor") -> torch.Tenso
 def target(
     tensor: torch.Tensor, call: str, copies: list[Copy], name: str = "tensor", filled: bool = False
 ) -> torch.Tensor:
-    """The tensor, or a contiguous stand-in that `copies` will write back: to be written; filled: read as well."""
+    """The tensor, or a contiguous stand-in that `copies` will write back: to be written; filled: read as
+    well.
+    """
     check_dense(tensor, call, name)
     if tensor.is_contiguous():
         return tensor
@@ -84,7 +87,9 @@ def _check_alike(tensors: list[torch.Tensor], call: str, name: str, ranks: int) 
     for tensor in tensors:
         check_dense(tensor, call, name)
         if tensor.dtype != tensors[0].dtype:
-            raise _refuse(call, name, f"holds tensors of {tensors[0].dtype} and of {tensor.dtype}; wanted is one type")
+            raise _refuse(
+                call, name, f"holds tensors of {tensors[0].dtype} and of {tensor.dtype}; wanted is one type"
+            )
 
 
 def joined_source(tensors: list[torch.Tensor], call: str, name: str, ranks: int) -> torch.Tensor:
@@ -95,14 +100,18 @@ def joined_source(tensors: list[torch.Tensor], call: str, name: str, ranks: int)
     return torch.cat([tensor.detach().reshape(-1) for tensor in tensors])
 
 
-def joined_target(tensors: list[torch.Tensor], call: str, name: str, ranks: int, copies: list[Copy]) -> torch.Tensor:
+def joined_target(
+    tensors: list[torch.Tensor], call: str, name: str, ranks: int, copies: list[Copy]
+) -> torch.Tensor:
     """Room for one tensor for each rank: where they are, or a stand-in that `copies` will write back."""
     _check_alike(tensors, call, name, ranks)
     if _follow_each_other(tensors):
         return tensors[0]
     for tensor in tensors:
         if torch._debug_has_internal_overlap(tensor) == _INTERNAL_OVERLAP:
-            raise _refuse(call, name, "has elements that share memory (an expanded tensor); it cannot be written")
+            raise _refuse(
+                call, name, "has elements that share memory (an expanded tensor); it cannot be written"
+            )
     sizes = [tensor.numel() for tensor in tensors]
     stand_in = torch.empty(sum(sizes), dtype=tensors[0].dtype)
     owns = [tensor.detach() for tensor in tensors]

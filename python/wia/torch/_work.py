@@ -55,8 +55,9 @@ DONE = CompletedWork()
 class PendingWork(Work):
     """Of calls that are under way.
 
-    Done when all requests are, and the copies are made that bring their results to tensors which are not contiguous.
-    limit: seconds after which the calls fail, naming who is missing; None: the communicator's timeout alone.
+    Done when all requests are, and the copies are made that bring their results to tensors which are not
+    contiguous. limit: seconds after which the calls fail, naming who is missing; None: the communicator's
+    timeout alone.
     """
 
     def __init__(
@@ -82,7 +83,9 @@ class PendingWork(Work):
         self._source = -1
 
     def wait(self, timeout: timedelta = _NO_LIMIT) -> bool:
-        """Raises wia.Error; wia.TimeoutError after `timeout`, while the calls go on. Ctrl-C ends the wait alone."""
+        """Raises wia.Error; wia.TimeoutError after `timeout`, while the calls go on. Ctrl-C ends the wait
+        alone.
+        """
         if not self._settled:
             patience = timeout.total_seconds() if timeout > _NO_LIMIT else None
             try:
@@ -161,12 +164,15 @@ class PendingWork(Work):
             if self._future is not None:
                 return self._future
             done: torch.futures.Future[Any] = torch.futures.Future()
-            # An exception that is raised in a callback is an error for C++ as well; one that is set is a value to it.
+            # An exception that is raised in a callback is an error for C++ as well; one that is set is a
+            # value to it.
             self._future = done.then(self._outcome)
         if self._completer is not None:
             self._completer.put(self, done)
         else:
-            threading.Thread(target=_complete, args=(self, done), name="wia-torch-transfer", daemon=True).start()
+            threading.Thread(
+                target=_complete, args=(self, done), name="wia-torch-transfer", daemon=True
+            ).start()
         return self._future
 
     def _outcome(self, _: Any) -> list[torch.Tensor]:
@@ -191,7 +197,9 @@ def _complete(work: PendingWork, done: torch.futures.Future[Any]) -> None:
 
 
 class Completer:
-    """A thread that completes the futures of a group's collectives, which end in the order in which they began."""
+    """A thread that completes the futures of a group's collectives, which end in the order in which they
+    began.
+    """
 
     def __init__(self) -> None:
         self._works: SimpleQueue[tuple[PendingWork, torch.futures.Future[Any]] | None] = SimpleQueue()
