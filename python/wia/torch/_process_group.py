@@ -8,6 +8,7 @@ anything is sent.
 
 from __future__ import annotations
 
+import atexit
 import weakref
 from datetime import timedelta
 from typing import Any, Callable
@@ -52,10 +53,23 @@ def _op_of(options: Any) -> tuple[int, float | None]:
     return _OPS[kind], None
 
 
-def _numel_of_single(tensors: list[Tensor], call: str) -> Tensor:
+def _only(tensors: list[Tensor], call: str) -> Tensor:
     if len(tensors) != 1:
         raise ValueError(f"{call}: a list of {len(tensors)} tensors; the backend wia takes one")
     return tensors[0]
+
+
+_groups: weakref.WeakSet[ProcessGroupWia] = weakref.WeakSet()
+
+
+@atexit.register
+def _end_all() -> None:
+    """Threads that wait for works must not outlive the interpreter."""
+    for group in list(_groups):
+        try:
+            group.shutdown()
+        except Error:  # a forked child
+            pass
 
 
 class ProcessGroupWia(ProcessGroup):
@@ -70,12 +84,13 @@ class ProcessGroupWia(ProcessGroup):
             super().__init__(store, rank, size)
         except TypeError:  # PyTorch 2.4
             super().__init__(rank, size)
-        self._communicator = communicator
+        self.communicator = communicator
         self._timeout = timeout
         self._completer = Completer()
         self._coalesced: list[PendingWork] | None = None
         self._group_name = self._group_desc = ""
         self.set_timeout(timeout)
+        _groups.add(self)
 
     # ---- What it is ------------------------------------------------------------------------------------
 
@@ -123,18 +138,18 @@ class ProcessGroupWia(ProcessGroup):
 
     def set_timeout(self, timeout: timedelta) -> None:
         self._timeout = timeout
-        self._communicator.set_timeout(max(1, round(timeout.total_seconds() * 1000)))
+        self.communicator.set_timeout(max(1, round(timeout.total_seconds() * 1000)))
 
     _set_default_timeout = set_timeout
 
     def abort(self) -> None:
         """Ends all that is under way, on all ranks."""
-        self._communicator.abort()
+        self.communicator.abort()
         self.shutdown()
 
     def shutdown(self) -> None:
         """Local; what is under way ends with an error."""
-        self._communicator.destroy()
+        self.communicator.destroy()
         self._completer.stop()
 
     # ---- Running a call ----------------------------------------------------------------------------------
@@ -159,11 +174,11 @@ class ProcessGroupWia(ProcessGroup):
         if limit is None:
             self._named(name, start, None)
         else:
-            self._communicator.set_timeout(max(1, round(limit * 1000)))
+            self.communicator.set_timeout(max(1, round(limit * 1000)))
             try:
                 self._named(name, start, None)
             finally:
-                self._restore_timeout()
+                self.restore_timeout()
         if copies:
             with torch.no_grad():
                 for copy in copies:
@@ -173,12 +188,12 @@ class ProcessGroupWia(ProcessGroup):
     def _pending(
         self, requests: list[Any], tensors: list[Tensor], copies: list[Copy], limit: float | None = None
     ) -> PendingWork:
-        work = PendingWork(self._communicator, requests, tensors, copies, self._completer, limit)
+        work = PendingWork(self, requests, tensors, copies, self._completer, limit)
         if self._coalesced is not None:
             self._coalesced.append(work)
         return work
 
-    def _restore_timeout(self) -> None:
+    def restore_timeout(self) -> None:
         try:
             self.set_timeout(self._timeout)
         except Error:  # destroyed meanwhile
@@ -196,7 +211,7 @@ class ProcessGroupWia(ProcessGroup):
     def allreduce(self, tensors: list[Tensor], opts: Any = None) -> Work:
         """In place."""
         opts = opts or dist.AllreduceOptions()
-        tensor = _numel_of_single(tensors if isinstance(tensors, (list, tuple)) else [tensors], "all_reduce")
+        tensor = _only(tensors if isinstance(tensors, (list, tuple)) else [tensors], "all_reduce")
         copies: list[Copy] = []
         data = target(tensor, "all_reduce", copies, filled=True)
         start = self._start_allreduce(data, opts)
@@ -206,10 +221,10 @@ class ProcessGroupWia(ProcessGroup):
         address, count, dtype = data.data_ptr(), data.numel(), dtype_to_reduce(data, "all_reduce")
         op, factor = _op_of(opts)
         if factor is not None:
-            return lambda keep: self._communicator.all_reduce_scaled(
+            return lambda keep: self.communicator.all_reduce_scaled(
                 address, address, count, dtype, factor, keep
             )
-        return lambda keep: self._communicator.all_reduce(address, address, count, dtype, op, keep)
+        return lambda keep: self.communicator.all_reduce(address, address, count, dtype, op, keep)
 
     def allreduce_coalesced(self, tensors: list[Tensor], opts: Any = None) -> Work:
         """Each in place."""
@@ -231,7 +246,7 @@ class ProcessGroupWia(ProcessGroup):
     def reduce(self, tensors: list[Tensor], opts: Any = None) -> Work:
         """In place on the root; the others' tensors stay as they are."""
         opts = opts or dist.ReduceOptions()
-        tensor, root = _numel_of_single(tensors, "reduce"), opts.rootRank
+        tensor, root = _only(tensors, "reduce"), opts.rootRank
         copies: list[Copy] = []
         op, factor = _op_of(opts)
         is_root = self.rank() == root
@@ -246,7 +261,7 @@ class ProcessGroupWia(ProcessGroup):
         recv = recv if is_root else send
 
         def start(keep: Any) -> Any:
-            return self._communicator.reduce(send, recv, count, dtype, op, root, keep)
+            return self.communicator.reduce(send, recv, count, dtype, op, root, keep)
 
         return self._run("reduce", opts, start, [tensor], copies, (data, given))
 
@@ -276,7 +291,7 @@ class ProcessGroupWia(ProcessGroup):
         )
 
         def start(keep: Any) -> Any:
-            return self._communicator.reduce_scatter(send, recv, count, dtype, op, keep)
+            return self.communicator.reduce_scatter(send, recv, count, dtype, op, keep)
 
         return start, (given, data)
 
@@ -294,7 +309,7 @@ class ProcessGroupWia(ProcessGroup):
     def reduce_scatter(self, outputs: list[Tensor], inputs: list[list[Tensor]], opts: Any = None) -> Work:
         """inputs[0]: one tensor for each rank; their lengths may differ."""
         opts, call = opts or dist.ReduceScatterOptions(), "reduce_scatter"
-        output, parts = _numel_of_single(outputs, call), list(inputs[0])
+        output, parts = _only(outputs, call), list(inputs[0])
         copies: list[Copy] = []
         given, data = joined_source(parts, call, "input_list", self.size()), target(
             output, call, copies, "output"
@@ -308,7 +323,7 @@ class ProcessGroupWia(ProcessGroup):
         send, recv, dtype = given.data_ptr(), data.data_ptr(), dtype_to_reduce(data, call)
 
         def start(keep: Any) -> Any:
-            return self._communicator.reduce_scatter_v(send, recv, counts, dtype, op, keep)
+            return self.communicator.reduce_scatter_v(send, recv, counts, dtype, op, keep)
 
         return self._run(call, opts, start, [output], copies, (parts, given, data))
 
@@ -316,14 +331,14 @@ class ProcessGroupWia(ProcessGroup):
 
     def broadcast(self, tensors: list[Tensor], opts: Any = None) -> Work:
         opts = opts or dist.BroadcastOptions()
-        tensor, root = _numel_of_single(tensors, "broadcast"), opts.rootRank
+        tensor, root = _only(tensors, "broadcast"), opts.rootRank
         copies: list[Copy] = []
         data = source(tensor, "broadcast") if self.rank() == root else target(tensor, "broadcast", copies)
         dtype, each = dtype_to_move(data)
         address, count = data.data_ptr(), data.numel() * each
 
         def start(keep: Any) -> Any:
-            return self._communicator.broadcast(address, count, dtype, root, keep)
+            return self.communicator.broadcast(address, count, dtype, root, keep)
 
         return self._run("broadcast", opts, start, [tensor], copies, data)
 
@@ -344,7 +359,7 @@ class ProcessGroupWia(ProcessGroup):
         send, recv, count = given.data_ptr(), data.data_ptr(), given.numel() * each
 
         def start(keep: Any) -> Any:
-            return self._communicator.all_gather(send, recv, count, dtype, keep)
+            return self.communicator.all_gather(send, recv, count, dtype, keep)
 
         return start, (given, data)
 
@@ -363,9 +378,7 @@ class ProcessGroupWia(ProcessGroup):
         """outputs[0]: one tensor for each rank; their lengths may differ."""
         opts = opts or dist.AllgatherOptions()
         copies: list[Copy] = []
-        start, keep = self._start_allgather_list(
-            list(outputs[0]), _numel_of_single(inputs, "all_gather"), copies
-        )
+        start, keep = self._start_allgather_list(list(outputs[0]), _only(inputs, "all_gather"), copies)
         return self._run("all_gather", opts, start, list(outputs[0]), copies, keep)
 
     def _start_allgather_list(
@@ -383,8 +396,8 @@ class ProcessGroupWia(ProcessGroup):
 
         def start(keep: Any) -> Any:
             if even:
-                return self._communicator.all_gather(send, recv, own, dtype, keep)
-            return self._communicator.all_gather_v(send, recv, counts, None, dtype, keep)
+                return self.communicator.all_gather(send, recv, own, dtype, keep)
+            return self.communicator.all_gather_v(send, recv, counts, None, dtype, keep)
 
         return start, (given, data, parts)
 
@@ -404,7 +417,7 @@ class ProcessGroupWia(ProcessGroup):
     def gather(self, outputs: list[list[Tensor]], inputs: list[Tensor], opts: Any = None) -> Work:
         """outputs[0] on the root: one tensor for each rank."""
         opts, call = opts or dist.GatherOptions(), "gather"
-        root, input = opts.rootRank, _numel_of_single(inputs, "gather")
+        root, input = opts.rootRank, _only(inputs, "gather")
         given = source(input, call)
         parts = list(outputs[0]) if self.rank() == root else []
         copies: list[Copy] = []
@@ -419,14 +432,14 @@ class ProcessGroupWia(ProcessGroup):
                 )
 
         def start(keep: Any) -> Any:
-            return self._communicator.gather(send, recv, count, dtype, root, keep)
+            return self.communicator.gather(send, recv, count, dtype, root, keep)
 
         return self._run(call, opts, start, parts, copies, (given, data))
 
     def scatter(self, outputs: list[Tensor], inputs: list[list[Tensor]], opts: Any = None) -> Work:
         """inputs[0] on the root: one tensor for each rank."""
         opts, call = opts or dist.ScatterOptions(), "scatter"
-        root, output = opts.rootRank, _numel_of_single(outputs, "scatter")
+        root, output = opts.rootRank, _only(outputs, "scatter")
         copies: list[Copy] = []
         data = target(output, call, copies)
         given = (
@@ -442,7 +455,7 @@ class ProcessGroupWia(ProcessGroup):
         send = 0 if given is None else given.data_ptr()
 
         def start(keep: Any) -> Any:
-            return self._communicator.scatter(send, recv, count, dtype, root, keep)
+            return self.communicator.scatter(send, recv, count, dtype, root, keep)
 
         return self._run(call, opts, start, [output], copies, (given, data, inputs))
 
@@ -481,8 +494,8 @@ class ProcessGroupWia(ProcessGroup):
 
         def start(keep: Any) -> Any:
             if even:
-                return self._communicator.all_to_all(send, recv, sent[0], dtype, keep)
-            return self._communicator.all_to_all_v(send, sent, recv, received, dtype, keep)
+                return self.communicator.all_to_all(send, recv, sent[0], dtype, keep)
+            return self.communicator.all_to_all_v(send, sent, recv, received, dtype, keep)
 
         return start
 
@@ -514,7 +527,7 @@ class ProcessGroupWia(ProcessGroup):
         return self._run(call, opts, start, outputs, copies, (given, data, inputs))
 
     def barrier(self, opts: Any = None) -> Work:
-        return self._run("barrier", opts or dist.BarrierOptions(), self._communicator.barrier, [], [])
+        return self._run("barrier", opts or dist.BarrierOptions(), self.communicator.barrier, [], [])
 
     def _check_pair(
         self, call: str, name: str, a: Tensor, other: str, b: Tensor, count: int, wanted: int
@@ -527,31 +540,31 @@ class ProcessGroupWia(ProcessGroup):
     # ---- Point to point ------------------------------------------------------------------------------------
 
     def send(self, tensors: list[Tensor], dst: int, tag: int = 0) -> Work:
-        tensor = _numel_of_single(tensors, "send")
+        tensor = _only(tensors, "send")
         data = source(tensor, "send")
         dtype, each = dtype_to_move(data)
         request = self._named(
             "send",
-            lambda keep: self._communicator.send(data.data_ptr(), data.numel() * each, dtype, dst, tag, keep),
+            lambda keep: self.communicator.send(data.data_ptr(), data.numel() * each, dtype, dst, tag, keep),
             data,
         )
         return self._transfer(request, tensor, [], -1)
 
     def recv(self, tensors: list[Tensor], src: int, tag: int = 0) -> Work:
         """Of a message of the same length."""
-        tensor = _numel_of_single(tensors, "recv")
+        tensor = _only(tensors, "recv")
         copies: list[Copy] = []
         data = target(tensor, "recv", copies)
         dtype, each = dtype_to_move(data)
         request = self._named(
             "recv",
-            lambda keep: self._communicator.recv(data.data_ptr(), data.numel() * each, dtype, src, tag, keep),
+            lambda keep: self.communicator.recv(data.data_ptr(), data.numel() * each, dtype, src, tag, keep),
             (data, tensor),
         )
         return self._transfer(request, tensor, copies, src)
 
     def _transfer(self, request: Any, tensor: Tensor, copies: list[Copy], peer: int) -> Work:
-        work = PendingWork(self._communicator, [request], [tensor], copies, None)
+        work = PendingWork(self, [request], [tensor], copies, None)
         work._source = peer
         if self._coalesced is not None:
             self._coalesced.append(work)
@@ -575,7 +588,7 @@ class ProcessGroupWia(ProcessGroup):
             for work in works:
                 work._settle(None)
 
-        return PendingWork(self._communicator, requests, tensors, [settle], None)
+        return PendingWork(self, requests, tensors, [settle], None)
 
 
 # Of the default group: what sub-groups are made from.
@@ -592,7 +605,7 @@ def _create(options: Any, backend_options: Any = None) -> ProcessGroupWia:
         and default is dist.distributed_c10d.GroupMember.WORLD
         and options.global_ranks_in_group
     ):
-        communicator = default._communicator.create(list(options.global_ranks_in_group))
+        communicator = default.communicator.create(list(options.global_ranks_in_group))
     else:
         communicator = _rendezvous.connect(options.store, rank, size, timeout)
     group = ProcessGroupWia(options.store, rank, size, communicator, timeout)

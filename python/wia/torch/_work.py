@@ -6,7 +6,7 @@ import threading
 import time
 from datetime import timedelta
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch.distributed import Work
@@ -52,6 +52,14 @@ class CompletedWork(Work):
 DONE = CompletedWork()
 
 
+class Group(Protocol):
+    """What a work needs of its process group."""
+
+    communicator: _native.Communicator
+
+    def restore_timeout(self) -> None: ...
+
+
 class PendingWork(Work):
     """Of calls that are under way.
 
@@ -62,7 +70,7 @@ class PendingWork(Work):
 
     def __init__(
         self,
-        communicator: _native.Communicator,
+        group: Group,
         requests: list[_native.Request],
         tensors: list[torch.Tensor],
         copies: list[Copy],
@@ -70,7 +78,7 @@ class PendingWork(Work):
         limit: float | None = None,
     ):
         super().__init__()
-        self._communicator = communicator
+        self._group = group
         self._requests = requests
         self._tensors = tensors
         self._copies = copies
@@ -109,11 +117,14 @@ class PendingWork(Work):
             if request.wait(max(0, round((min(ends) - time.monotonic()) * 1000))):
                 continue
             if until is not None and until == min(ends):
-                missing = self._communicator.waiting()
+                missing = self._group.communicator.waiting()
                 raise _OutOfPatience(Status.TIMEOUT, f"not done after a wait of {patience:.1f} s: {missing}")
             # The time of the call itself is over: now the library ends it as at any timeout, on all ranks.
-            self._communicator.set_timeout(1)
-            request.wait(-1)
+            self._group.communicator.set_timeout(1)
+            try:
+                request.wait(-1)
+            finally:
+                self._group.restore_timeout()
 
     def _settle(self, error: Exception | None) -> None:
         with self._lock:
