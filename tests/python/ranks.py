@@ -95,13 +95,16 @@ class Job:
             raise AssertionError("\n".join(failures))
         return results
 
-    def close(self) -> list[int | None]:
-        """The exit codes."""
+    def dismiss(self) -> None:
         for pipe in self._pipes:
             try:
                 pipe.send(None)
             except OSError:
                 pass
+
+    def close(self) -> list[int | None]:
+        """The exit codes."""
+        self.dismiss()
         for process in self.processes:
             process.join(60)
             if process.exitcode is None:
@@ -148,6 +151,8 @@ def run_once(
 
 
 def close_all() -> None:
+    for job in _warm.values():
+        job.dismiss()
     for job in _warm.values():
         job.close()
     _warm.clear()

@@ -26,6 +26,13 @@ def equal(a: torch.Tensor, b: torch.Tensor) -> bool:
     return a.dtype == b.dtype and a.shape == b.shape and bool((a == b).all())
 
 
+def near(a: torch.Tensor, b: torch.Tensor) -> bool:
+    """To rounding: averages are divided in another order by another algorithm."""
+    return a.dtype == b.dtype and torch.allclose(
+        a.double(), b.double(), rtol=1e-2 if a.element_size() < 4 else 1e-6
+    )
+
+
 def _reductions(count: int) -> None:
     with process_group() as (me, n):
         for dtype in CORE:
@@ -42,20 +49,18 @@ def _reductions(count: int) -> None:
                 wanted = (total.double() / n).to(dtype) if wanted is None else wanted.to(dtype)
                 mine = every[me].clone()
                 dist.all_reduce(mine, op)
-                assert torch.allclose(
-                    mine.double(), wanted.double(), rtol=1e-2 if mine.element_size() < 4 else 1e-6
-                )
+                assert near(mine, wanted)
                 blocks = torch.cat([every[me]] * n)
                 out = torch.empty_like(mine)
                 dist.reduce_scatter_tensor(out, blocks, op)
-                assert equal(out, mine)
+                assert near(out, mine)
                 out.zero_()
                 dist.reduce_scatter(out, list(blocks.chunk(n)), op)
-                assert equal(out, mine)
+                assert near(out, mine)
                 for root in range(n):
                     out = every[me].clone()
                     dist.reduce(out, root, op)
-                    assert me != root or equal(out, mine)
+                    assert me != root or near(out, mine)
         flags = torch.tensor([me == 0, True, False])
         dist.all_reduce(flags, ReduceOp.BAND if hasattr(ReduceOp, "BAND") else ReduceOp.MIN)
         assert flags.tolist() == [False, True, False]
