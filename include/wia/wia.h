@@ -135,12 +135,28 @@ WIA_API wia_status_t wia_init(wia_communicator_t** world);
  * repeated. */
 WIA_API wia_status_t wia_finalize(void);
 
+/* The same with a limit of the stay; negative: WIA_INIT_TIMEOUT. For programs whose ranks have said farewell
+ * by themselves, or that must not outlive an error for long. */
+WIA_API wia_status_t wia_finalize_within(int64_t milliseconds);
+
 /* For programs with a launcher of their own: one process makes an id (and from then on serves the meeting
  * point), gives it to all, and each calls wia_init_rank with its rank. The result is not the wia_init world
  * and must be destroyed by wia_communicator_destroy. */
 WIA_API wia_status_t wia_get_unique_id(wia_unique_id_t* id);
+/* The same, met at `host`: a name or address of this process's host that the others reach, 63 characters at
+ * most. Loopback: nothing is open to the network. NULL: WIA_MASTER_ADDR, else the first network interface's.
+ */
+WIA_API wia_status_t wia_get_unique_id_at(const char* host, wia_unique_id_t* id);
 WIA_API wia_status_t wia_init_rank(wia_communicator_t** world, int num_ranks, const wia_unique_id_t* id,
                                    int rank);
+
+/* For bindings to languages that handle signals themselves. While a call of this thread waits,
+ * interrupted(context) is called about every 100 ms (while it starts: every second), with no lock held; it
+ * may call the library. Once it gives true, the call ends: wia_request_wait with WIA_IN_PROGRESS, the request
+ * lives on; wia_finalize as if its time had passed; everything else with WIA_ERROR_ABORTED, and a
+ * communicator in the middle of a call is aborted as by wia_communicator_abort. NULL: never; the default. For
+ * this thread. */
+WIA_API void wia_set_interrupted(bool (*interrupted)(void* context), void* context);
 
 /* ---- Communicators ------------------------------------------------------------------------------- */
 
@@ -177,6 +193,10 @@ WIA_API int wia_communicator_num_nodes(const wia_communicator_t* comm);
 /* What carries its data: "shared memory", "tcp", "ofi", "shared memory and tcp". For people; NULL on error.
  */
 WIA_API const char* wia_communicator_transport(const wia_communicator_t* comm);
+/* The call that is under way on this rank and who has not entered it, for people who wait: "rank 0 of world
+ * is in call 3: all_reduce of 8 float32, sum, algorithm flat: rank 1 (pid 12) has not entered it". Empty:
+ * nothing is under way. Valid until the next such call of this thread; NULL on error. */
+WIA_API const char* wia_communicator_waiting(wia_communicator_t* comm);
 /* WIA_SUCCESS, or the error that made this communicator unusable, here or on another member (text in
  * wia_last_error_message). */
 WIA_API wia_status_t wia_communicator_status(const wia_communicator_t* comm);

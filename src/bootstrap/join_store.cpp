@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/interrupt.hpp"
 #include "base/random.hpp"
 #include "bootstrap/launch.hpp"
 #include "bootstrap/resolve.hpp"
@@ -67,12 +68,13 @@ Result<std::unique_ptr<Store>> find_store(const std::string& host, const Launch&
       reasons[i] = store.status().text();
       if (deadline.passed()) break;
     }
-    if (deadline.passed()) {
+    const bool leave = interrupted();
+    if (deadline.passed() || leave) {
       std::string list;
       for (size_t i = 0; i < reasons.size(); ++i)
         list += fmt::format("{}{}: {}", i ? ", " : "", host_and_port(host, launch.ports[i]), reasons[i]);
       return Status::error(
-          Code::unreachable,
+          leave ? Code::aborted : Code::unreachable,
           "cannot find the store of job \"{}\": {} ({} rounds in {:.1f} s); is rank 0 running?",
           launch.identity.job, list, rounds, static_cast<double>(now_ns() - began) / 1e9);
     }

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <thread>
 
+#include "base/interrupt.hpp"
 #include "base/random.hpp"
 #include "bootstrap/resolve.hpp"
 #include "bootstrap/store_client.hpp"
@@ -47,7 +48,8 @@ Result<std::unique_ptr<Store>> Store::connect(const std::string& host, int port,
     if (last.code() == Code::protocol && patience.at_ns() == deadline.at_ns())
       patience = Deadline::after_ms(kForeignPatienceMs).earlier(deadline);
     if (last.code() != Code::protocol) patience = deadline;
-    if (patience.passed() || last.code() == Code::invalid_argument)
+    if (interrupted()) last = Status::error(Code::aborted, "interrupted; {}", last.text());
+    if (patience.passed() || last.code() == Code::invalid_argument || last.code() == Code::aborted)
       return Status::error(last.code(), "cannot join the store at {}: {} ({} attempt{} in {:.1f} s){}",
                            host_and_port(host, port), last.text(), attempts, attempts == 1 ? "" : "s",
                            static_cast<double>(now_ns() - began) / 1e9, hint(last.code()));

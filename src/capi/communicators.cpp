@@ -118,6 +118,14 @@ const char* wia_communicator_transport(const wia_communicator_t* comm) {
   return c ? c->transport() : nullptr;
 }
 
+const char* wia_communicator_waiting(wia_communicator_t* comm) {
+  thread_local std::string text;
+  Communicator* c = resolve(comm);
+  if (!c) return nullptr;
+  text = c->waiting();
+  return text.c_str();
+}
+
 wia_status_t wia_communicator_status(const wia_communicator_t* comm) {
   Communicator* c = resolve(comm);
   return c ? report(c->status()) : wia_last_error();

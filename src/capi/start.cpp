@@ -8,6 +8,7 @@
 
 #include "base/environment.hpp"
 #include "base/fork.hpp"
+#include "base/interrupt.hpp"
 #include "bootstrap/launch.hpp"
 #include "capi/handles.hpp"
 #include "topology/nics.hpp"
@@ -63,14 +64,20 @@ Result<wia_communicator_t*> init() {
   return start(World::join(*launch, prefix, *config, deadline, &servers().job), "world");
 }
 
+constexpr int64_t kAskEveryMs = 500;  // whether to stop waiting
+
 // A store must not end while others still start, or make communicators, with its help.
-void wait_for_others(StoreServer& server, int rank, const Config& config) {
-  const Deadline deadline = Deadline::after_ms(config.init_timeout_ms);
-  auto present = server.wait_until_left(rank, Deadline::after_ms(config.late_notice_ms).earlier(deadline));
-  if (!present.empty())
+void wait_for_others(StoreServer& server, int rank, int64_t notice_ms, Deadline deadline) {
+  const Deadline notice = Deadline::after_ms(notice_ms);
+  std::vector<int> present;
+  for (bool told = false;;) {
+    present = server.wait_until_left(rank, Deadline::after_ms(kAskEveryMs).earlier(deadline));
+    if (present.empty() || deadline.passed() || interrupted()) break;
+    if (told || !notice.passed()) continue;
+    told = true;
     log::warning("this process serves the store and stays until ranks {} have left",
                  fmt::join(present, ", "));
-  present = server.wait_until_left(rank, deadline);
+  }
   if (!present.empty())
     log::warning(
         "ranks {} have not left; once this process has ended they cannot make communicators any more",
@@ -119,7 +126,9 @@ wia_communicator_t* wia_create_world_communicator(void) {
   return wia_init(&world) == WIA_SUCCESS ? world : nullptr;
 }
 
-wia_status_t wia_finalize(void) {
+wia_status_t wia_finalize(void) { return wia_finalize_within(-1); }
+
+wia_status_t wia_finalize_within(int64_t milliseconds) {
   if (in_forked_child()) return report(forked_status());
   std::vector<StoreServer*> served_ids;
   StoreServer* job = nullptr;
@@ -132,8 +141,9 @@ wia_status_t wia_finalize(void) {
   }
   auto config = Config::from_environment();
   const Config limits = config ? *config : Config{};
-  if (job) wait_for_others(*job, 0, limits);
-  for (StoreServer* server : served_ids) wait_for_others(*server, -1, limits);
+  const Deadline deadline = Deadline::after_ms(milliseconds < 0 ? limits.init_timeout_ms : milliseconds);
+  if (job) wait_for_others(*job, 0, limits.late_notice_ms, deadline);
+  for (StoreServer* server : served_ids) wait_for_others(*server, -1, limits.late_notice_ms, deadline);
   // What the last calls have sent is on its way to peers that may be slow to take it.
   const Deadline parting = Deadline::after_ms(kPartingMs);
   Network* network = Network::existing();
@@ -142,7 +152,9 @@ wia_status_t wia_finalize(void) {
   return WIA_SUCCESS;
 }
 
-wia_status_t wia_get_unique_id(wia_unique_id_t* id) {
+wia_status_t wia_get_unique_id(wia_unique_id_t* id) { return wia_get_unique_id_at(nullptr, id); }
+
+wia_status_t wia_get_unique_id_at(const char* given_host, wia_unique_id_t* id) {
   if (!id) return report(Status(Code::invalid_argument, "id is NULL"));
   if (in_forked_child()) return report(forked_status());
   unsigned char random[16];
@@ -152,7 +164,10 @@ wia_status_t wia_get_unique_id(wia_unique_id_t* id) {
   for (const unsigned char byte : random) secret += fmt::format("{:02x}", byte);
   auto config = Config::from_environment();
   if (!config) return report(config.take_status());
-  const std::string host = meeting_host(config.value());
+  const std::string host = given_host && *given_host ? given_host : meeting_host(config.value());
+  if (host.find_first_of(" \n") != std::string::npos)
+    return report(
+        Status::error(Code::invalid_argument, "host is \"{}\"; wanted is a name or an address", host));
   auto server =
       StoreServer::start(host.starts_with("127.") ? host : "", 0, JobIdentity{"unique-id", secret, 0});
   if (!server) return report(server.take_status());
@@ -160,10 +175,14 @@ wia_status_t wia_get_unique_id(wia_unique_id_t* id) {
   const int length = std::snprintf(id->bytes, sizeof id->bytes, "wia1 %s %d %s", host.c_str(),
                                    server.value()->port(), secret.c_str());
   if (length < 0 || static_cast<size_t>(length) >= sizeof id->bytes || host.size() > 63)
-    return report(Status::error(Code::invalid_argument, "WIA_MASTER_ADDR is too long: {}", host));
+    return report(Status::error(Code::invalid_argument, "the host has more than 63 characters: {}", host));
   std::lock_guard lock(mutex_);
   servers().ids.push_back(std::move(server.value()));
   return WIA_SUCCESS;
+}
+
+void wia_set_interrupted(bool (*interrupted)(void* context), void* context) {
+  set_interrupt_check(interrupted, context);
 }
 
 wia_status_t wia_init_rank(wia_communicator_t** world, int num_ranks, const wia_unique_id_t* id, int rank) {

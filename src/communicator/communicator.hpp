@@ -78,7 +78,8 @@ class Communicator : public Progressible, public std::enable_shared_from_this<Co
   Status exchange(const void* send, size_t send_bytes, int to, void* recv, size_t recv_bytes, int from,
                   int tag);
 
-  // Frees the request unless the code is in_progress (the time passed; negative: the communicator's timeout).
+  // Frees the request unless the code is in_progress (the time passed, or interrupted() says so; negative:
+  // the communicator's timeout).
   static Status wait(Request* request, int64_t timeout_ms);
   static Status test(Request* request);  // in_progress: not yet
 
@@ -92,7 +93,8 @@ class Communicator : public Progressible, public std::enable_shared_from_this<Co
   Status set_timeout(int64_t milliseconds);
   void set_deterministic(bool on);
   Status set_algorithm(Collective collective, const std::string& name);  // "auto": choose
-  Status status();  // why it is unusable; looks at what the other members have announced
+  std::string waiting();  // the call under way and who is missing in it; empty: nothing is under way
+  Status status();        // why it is unusable; looks at what the other members have announced
   size_t shared_bytes() const;
   int num_nodes() const { return num_nodes_; }
   const char* transport() const;  // "shared memory", "tcp", "shared memory and tcp"
@@ -113,6 +115,7 @@ class Communicator : public Progressible, public std::enable_shared_from_this<Co
   Status set_algorithms(const std::string& list);
   void end(Status reason, bool tell_peers);
   static void free(Request* request);
+  static Status finish(Request* request);
   bool drive(Request& request, Deadline deadline);  // false: the time passed
   void wake_progress_thread();
   std::unique_lock<std::mutex> enter();
@@ -135,6 +138,7 @@ class Communicator : public Progressible, public std::enable_shared_from_this<Co
   void begin_call();
   const Operation* current_operation() const;
   Status interruption() const;
+  Status interruption_from_outside() const;
   Status look_for_trouble();
   Status explain(const Trouble& trouble, const Operation* current) const;
   Status mismatch(int peer, const CallSignature& mine, const CallSignature& theirs) const;

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/fork.hpp"
+#include "base/interrupt.hpp"
 #include "base/log.hpp"
 #include "communicator/communicator.hpp"
 
@@ -41,7 +42,7 @@ Status Communicator::collective(const Call& call, Request** request) {
   queue_.push_back(made);
   ++pending_;
   lock.unlock();
-  if (!request) return wait(made, -1);
+  if (!request) return finish(made);
   *request = made;
   wake_progress_thread();
   return {};
@@ -71,7 +72,7 @@ Status Communicator::transfer(bool sends, void* data, size_t bytes, int peer, in
   transfers_->start(t);
   progress();
   lock.unlock();
-  if (!request) return wait(made, -1);
+  if (!request) return finish(made);
   *request = made;
   wake_progress_thread();
   return {};
@@ -91,8 +92,8 @@ Status Communicator::exchange(const void* send, size_t send_bytes, int to, void*
     free(receiving);
     return sent;
   }
-  Status first = wait(sending, -1);
-  Status second = wait(receiving, -1);
+  Status first = finish(sending);
+  Status second = finish(receiving);
   return first.ok() ? std::move(second) : std::move(first);
 }
 
@@ -131,9 +132,15 @@ Status Communicator::run_inline(const Operation& operation, std::unique_lock<std
         while (visitors_.load(std::memory_order_relaxed) > 0) sched_yield();
         lock.lock();
       }
+      if (look && interrupt_check_is_due()) {
+        lock.unlock();
+        const bool leave = interrupted();
+        lock.lock();
+        if (leave && failure_.ok()) trouble = interruption_from_outside();
+      }
       if (failure_.ok() && interrupted_.load(std::memory_order_relaxed))
         trouble = interruption();
-      else if (look)
+      else if (look && trouble.ok())
         trouble = look_for_trouble();
     }
     if (!trouble.ok()) {
@@ -218,7 +225,7 @@ Request* Communicator::new_request() {
 
 void Communicator::free(Request* request) {
   const auto keep = std::move(request->communicator);
-  std::lock_guard lock(keep->mutex_);
+  const auto lock = keep->enter();  // not to wait for the end of another thread's blocking call
   keep->pool_.emplace_back(request);
 }
 
@@ -261,6 +268,15 @@ Status Communicator::wait(Request* request, int64_t timeout_ms) {
   return status;
 }
 
+// For blocking calls: the caller has no request that could live on.
+Status Communicator::finish(Request* request) {
+  const auto keep = request->communicator;
+  Status status = wait(request, -1);
+  if (status.code() != Code::in_progress) return status;
+  keep->end(keep->interruption_from_outside(), true);
+  return wait(request, -1);
+}
+
 bool Communicator::drive(Request& request, Deadline deadline) {
   Waiter waiter(wait_policy_, ShmHeap::existing()->header().doorbell);
   while (!request.done.load(std::memory_order_acquire)) {
@@ -272,7 +288,7 @@ bool Communicator::drive(Request& request, Deadline deadline) {
     if (moved) {
       waiter.progress();
     } else if (waiter.pause()) {
-      if (deadline.passed()) return request.done.load(std::memory_order_acquire);
+      if (deadline.passed() || interrupted()) return request.done.load(std::memory_order_acquire);
       if (mutex_.try_lock()) {
         std::lock_guard lock(mutex_, std::adopt_lock);
         if (Status trouble = look_for_trouble(); !trouble.ok())
@@ -316,6 +332,21 @@ const Operation* Communicator::current_operation() const {
 Status Communicator::interruption() const {
   return Status::error(Code::aborted, "the communicator {} was aborted or destroyed on rank {} during a call",
                        name_, rank_);
+}
+
+Status Communicator::interruption_from_outside() const {
+  return Status::error(Code::aborted, "rank {} of {} was interrupted in a call", rank_, name_);
+}
+
+// What is under way and who is missing, for whoever does not want to wait longer.
+std::string Communicator::waiting() {
+  std::unique_lock lock = enter();
+  if (!failure_.ok()) return failure_.text();
+  const Operation* current = current_operation();
+  if (!current && moving_.empty()) return {};
+  if (!current) return fmt::format("rank {} of {}: {}", rank_, name_, transfers_->describe());
+  return fmt::format("rank {} of {} is in {}: {}", rank_, name_, describe(current->signature),
+                     who_is_missing(current->signature));
 }
 
 // Called about every millisecond of a wait in which nothing moved.

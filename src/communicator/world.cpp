@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/interrupt.hpp"
 #include "base/log.hpp"
 #include "base/machine.hpp"
 #include "base/random.hpp"
@@ -340,6 +341,9 @@ Result<std::vector<std::string>> World::exchange(const std::string& name, const 
             name_of({member}), rank_, waited(), purpose);
     }
     gone_before = gone;
+    if (interrupted())
+      return Status::error(Code::aborted, "rank {} was interrupted after {:.1f} s {} for {}", rank_, waited(),
+                           purpose, name_of(missing));
     if (deadline.passed())
       return Status::error(Code::timeout, "rank {} waited {:.1f} s {} for {} of {} members: not there", rank_,
                            waited(), purpose, name_of(missing), members.size());

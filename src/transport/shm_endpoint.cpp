@@ -373,7 +373,8 @@ std::optional<Trouble> ShmEndpoint::check(bool collective, std::span<const int> 
     return Trouble{Trouble::failed, p, {}, static_cast<Code>(state.failure_code), state.failure_text};
   };
   for (int p = 0; p < size(); ++p) {
-    if (p == rank() || departures_[p].load(std::memory_order_acquire)) continue;
+    // Also of one that has left since: its block stays until this rank has left as well.
+    if (p == rank()) continue;
     if (auto reason = announced(p)) return reason;
   }
   for (int p = 0; p < size(); ++p) {

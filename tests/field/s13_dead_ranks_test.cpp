@@ -140,6 +140,27 @@ TEST(S13Death, WhileAGroupIsMade) {
   EXPECT_EQ(results[1].code, 0) << results[1].text;
 }
 
+// Who hears of the end from a rank that has left since still hears the reason.
+TEST(S13, TheReasonOutlastsWhoeverSaysIt) {
+  const Meeting rank_0_has_left(2);
+  const Results results = run_ranks(3, [&](int me) {
+    wia_communicator_t* w = nullptr;
+    WIA_RUN(start(&w, 60'000));
+    WIA_RUN(check_sum(w));
+    if (me == 2) raise(SIGKILL);
+    int64_t x = 1;
+    if (me == 1) rank_0_has_left.arrive_and_wait();
+    WIA_CHECK(wia_all_reduce(&x, &x, 1, WIA_INT64, WIA_OP_SUM, w, nullptr) == WIA_ERROR_PEER_FAILED);
+    WIA_CHECK(says("rank 2"));
+    if (me == 1) return 0;
+    WIA_OK(wia_communicator_destroy(w));
+    rank_0_has_left.arrive_and_wait();
+    return 0;
+  });
+  EXPECT_EQ(results[0].code, 0) << results[0].text;
+  EXPECT_EQ(results[1].code, 0) << results[1].text;
+}
+
 // What `wia run` below starts: sums until rank 2 dies.
 TEST(DISABLED_Program, SumsUntilRankTwoDies) {
   wia_communicator_t* w = nullptr;
