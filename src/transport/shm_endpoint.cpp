@@ -65,6 +65,10 @@ void ShmBlock::abandon(const Status& reason, std::vector<std::shared_ptr<PeerHea
 
 uint64_t ShmBlock::offset() const { return static_cast<uint64_t>(block_ - ShmHeap::existing()->base()); }
 
+// A peer may hand out a block again once this process's endpoint there has departed: to another one of this
+// process, maybe. What orders the writes of the two goes through the peer; this says it inside the process.
+static std::atomic<uint64_t> ended_{0};
+
 ShmEndpoint::ShmEndpoint(int rank, ShmBlock block, std::vector<std::shared_ptr<PeerHeap>> heaps,
                          const std::vector<uint64_t>& offsets)
     : Endpoint(rank, static_cast<int>(heaps.size())),
@@ -75,6 +79,7 @@ ShmEndpoint::ShmEndpoint(int rank, ShmBlock block, std::vector<std::shared_ptr<P
       departures_(reinterpret_cast<shm::Departure*>(block_ + layout_.departures)),
       heaps_(std::move(heaps)),
       peers_(heaps_.size()) {
+  static_cast<void>(ended_.load(std::memory_order_acquire));
   const auto ring = [&](std::byte* base, size_t rings, int index) {
     return reinterpret_cast<shm::Ring*>(base + rings) + index;
   };
@@ -99,6 +104,7 @@ ShmEndpoint::ShmEndpoint(int rank, ShmBlock block, std::vector<std::shared_ptr<P
 }
 
 ShmEndpoint::~ShmEndpoint() {
+  ended_.fetch_add(1, std::memory_order_release);
   const uint64_t departure = state_.completed.load(std::memory_order_relaxed) + 1;
   for (const Peer& peer : peers_) {
     reinterpret_cast<shm::Departure*>(peer.block + layout_.departures)[rank()].store(

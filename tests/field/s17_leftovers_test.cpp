@@ -1,6 +1,7 @@
 // Field case S17: killed jobs leave nothing behind, nobody's leftovers are in the way, and a live job is not
 // touched by others of the same user.
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/statvfs.h>
 
 #include <filesystem>
@@ -34,7 +35,20 @@ int sum_for_ever(wia_communicator_t* w) {
   }
 }
 
+// One test at a time plants files and counts them.
+class SharedPlaces {
+ public:
+  SharedPlaces() : file_(open("/tmp/field_s17.lock", O_CREAT | O_RDWR | O_CLOEXEC, 0666)) {
+    flock(file_, LOCK_EX);
+  }
+  ~SharedPlaces() { close(file_); }
+
+ private:
+  int file_;
+};
+
 TEST(S17, KilledJobsLeaveNothing) {
+  const SharedPlaces alone;
   const auto in_shm = files_in("/dev/shm");
   const unsigned long used = used_blocks("/dev/shm");
   // A job that lives through all of it; rank 0 ends it.
@@ -77,6 +91,7 @@ TEST(S17, KilledJobsLeaveNothing) {
 
 // Files of the names that a library would choose, of another owner and of wrong sizes.
 TEST(S17, OthersLeftoversAreNotInTheWay) {
+  const SharedPlaces alone;
   std::vector<std::string> planted;
   for (const char* folder : {"/dev/shm/", "/tmp/"})
     for (const char* name : {"wia", "wia-heap", "wia-0", "wia-1"}) {
