@@ -65,9 +65,13 @@ void ShmBlock::abandon(const Status& reason, std::vector<std::shared_ptr<PeerHea
 
 uint64_t ShmBlock::offset() const { return static_cast<uint64_t>(block_ - ShmHeap::existing()->base()); }
 
+namespace {
+
 // A peer may hand out a block again once this process's endpoint there has departed: to another one of this
 // process, maybe. What orders the writes of the two goes through the peer; this says it inside the process.
-static std::atomic<uint64_t> ended_{0};
+std::atomic<uint64_t> ended_{0};
+
+}  // namespace
 
 ShmEndpoint::ShmEndpoint(int rank, ShmBlock block, std::vector<std::shared_ptr<PeerHeap>> heaps,
                          const std::vector<uint64_t>& offsets)
