@@ -4,14 +4,16 @@ goes well.
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import random
 import signal
 import socket
+import threading
 import time
 import traceback
-from typing import Any, Callable
+from typing import Any, Callable, Iterator
 
 _spawn = multiprocessing.get_context("spawn")
 LIMIT = 240.0  # seconds for one function; then all is killed: never a hang
@@ -156,6 +158,27 @@ def close_all() -> None:
     for job in _warm.values():
         job.close()
     _warm.clear()
+
+
+@contextlib.contextmanager
+def other_threads_run() -> Iterator[None]:
+    """What is in it leaves the GIL to other threads while it waits."""
+    counted, going = 0, True
+
+    def count() -> None:
+        nonlocal counted
+        while going:
+            counted += 1
+            time.sleep(0.001)
+
+    thread = threading.Thread(target=count)
+    thread.start()
+    try:
+        yield
+    finally:
+        going = False
+        thread.join()
+    assert counted > 10
 
 
 def interrupt_soon(seconds: float) -> None:
