@@ -20,12 +20,17 @@ struct Algorithm {
   bool rank_order;
   // Works when chunks differ in length (the v-variants).
   bool uneven;
-  Result<Schedule> (*build)(const Shape& shape);
+  Result<Schedule> (*builder)(const Shape& shape);
+  LevelAlgorithms levels{};        // of a hierarchical one
+  const Algorithm* row = nullptr;  // of the table, if its levels were named; null: it is one itself
+
+  Result<Schedule> build(const Shape& shape) const;
 };
 
 std::span<const Algorithm> all_algorithms();
 std::vector<const Algorithm*> algorithms_of(Collective collective);
-// Unknown name: the error lists what there is.
+// A name of the table, or hierarchical:INNERMOST:...:OUTERMOST with the algorithm of each level
+// (level_phases.hpp). Unknown name: the error lists what there is. Lives as long as the process.
 Result<const Algorithm*> find_algorithm(Collective collective, std::string_view name);
 
 }  // namespace wia

@@ -55,19 +55,12 @@ Result<Schedule> pairwise_all_gather(const Shape& shape);
 Result<Schedule> pairwise_reduce_scatter(const Shape& shape);
 Result<Schedule> pairwise_all_to_all(const Shape& shape);
 
-// hierarchical.cpp, hierarchical_rooted.cpp, hierarchical_all_to_all.cpp. What runs across nodes is said by
-// the name's end.
+// hierarchical.cpp, hierarchical_rooted.cpp, hierarchical_all_to_all.cpp: for shape.level_algorithms.
 Result<Schedule> hierarchical_all_reduce(const Shape& shape);
-Result<Schedule> hierarchical_all_reduce_ring(const Shape& shape);
-Result<Schedule> hierarchical_all_reduce_doubling(const Shape& shape);
 Result<Schedule> hierarchical_all_gather(const Shape& shape);
-Result<Schedule> hierarchical_all_gather_ring(const Shape& shape);
 Result<Schedule> hierarchical_reduce_scatter(const Shape& shape);
-Result<Schedule> hierarchical_reduce_scatter_ring(const Shape& shape);
 Result<Schedule> hierarchical_broadcast(const Shape& shape);
-Result<Schedule> hierarchical_broadcast_chain(const Shape& shape);
 Result<Schedule> hierarchical_reduce(const Shape& shape);
-Result<Schedule> hierarchical_reduce_chain(const Shape& shape);
 Result<Schedule> hierarchical_barrier(const Shape& shape);
 Result<Schedule> hierarchical_all_to_all(const Shape& shape);
 

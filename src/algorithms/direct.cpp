@@ -19,11 +19,8 @@ constexpr int kSending = 0, kReceiving = 1;
 
 // The sends of one run stand together: one group.
 void share_directly(Flow& flow, const Blocks& blocks, Place own, Place all, const Sharing& sharing) {
-  size_t chunks = 0;
   for (const Run run : blocks.of(flow.me())) {
-    chunks += run.count;
-    if (sharing.arrivals)
-      flow.sends_after(sharing.arrivals->lane(), sharing.arrivals->in_order()[chunks - 1].position);
+    if (sharing.arrivals) flow.sends_after(sharing.arrivals->lane(), sharing.arrivals->position_of(run));
     for (int round = 1; round < flow.size(); ++round) {
       if (const int to = flow.member(round); to != sharing.complete) flow.send_own(to, run, own);
     }

@@ -1,252 +1,248 @@
-// hierarchical: each level of the machine is a level of the algorithm, so that little crosses the slow
-// links between nodes, and all ranks of a node share in carrying it (Chan, Heimlich, Purkayastha, van de
-// Geijn, "Collective communication: theory, practice, and experience", 2007). Columns, with one rank of
-// each node, are nodes.hpp's.
+// hierarchical: each level of the machine is a level of the algorithm, so that little crosses the slow links
+// between nodes, and all ranks of a node share in carrying it (Chan, Heimlich, Purkayastha, van de Geijn,
+// "Collective communication: theory, practice, and experience", 2007). Levels and columns are levels.hpp's,
+// what a level can run level_phases.hpp's.
 //
-//   all_reduce      Inside each node, a reduce_scatter: each rank gets the node's sums of its columns.
-//                   Across nodes, in each column, a reduce_scatter and an all_gather, or an all_reduce.
-//                   Inside the node, an all_gather.
-//   reduce_scatter  Inside the node, then across nodes in each column.
-//   all_gather      Across nodes in each column; every block that arrives is shared inside the node at
-//                   once.
+//   all_reduce      From the innermost level outwards, a reduce_scatter: each rank gets the sums of its
+//                   columns in its unit. On the outermost level a reduce_scatter and an all_gather, or an
+//                   all_reduce. Then inwards, an all_gather on each level.
+//   reduce_scatter  From the innermost level outwards.
+//   all_gather      From the outermost level inwards. Levels that run `direct` share every block as soon as
+//                   it arrives.
 //
 // Blocks always stand at their final place, so nothing is shuffled at the end. Levels have lanes of their
 // own: while one slice crosses nodes, the next is reduced inside. A rank that serves several columns goes
-// through them in their order, as all others do. Pairs of ranks inside a node and across nodes are
-// different ones, so both levels use the same tags.
+// through them in their order, as all others do. Two ranks meet on one level alone, so all levels use the
+// same tags.
+#include <optional>
+
 #include "algorithms/builders.hpp"
 #include "algorithms/flat.hpp"
-#include "algorithms/nodes.hpp"
+#include "algorithms/level_sums.hpp"
 
 namespace wia {
 namespace {
 
-constexpr Lanes kInNode{0, 1}, kAcross{2, 3}, kGatherAcross{4, 5}, kGatherInNode{6, 7};
-
-// Each rank of this node with the chunks of the columns that it serves.
-template <class ChunksOf>
-Blocks blocks_in_node(const Nodes& nodes, ChunksOf&& chunks_of) {
-  std::vector<std::vector<uint32_t>> lists;
-  for (const int rank : nodes.ranks_of(nodes.my_node())) {
-    const Nodes::Range served = nodes.served_by(rank);
-    auto& list = lists.emplace_back();
-    for (int column = served.first; column < served.first + served.count; ++column) {
-      const std::vector<uint32_t> chunks = chunks_of(column);
-      list.insert(list.end(), chunks.begin(), chunks.end());
-    }
-  }
-  return Blocks(lists);
-}
-
-// The own block of a column's server in a node, if this column carries it.
-std::vector<uint32_t> block_of_server(const Nodes& nodes, int node, int column) {
-  const int server = nodes.server(node, column);
-  if (nodes.column_of(server) != column) return {};
-  return {static_cast<uint32_t>(server)};
-}
-
-Blocks blocks_in_column(const Nodes& nodes, int column) {
-  std::vector<std::vector<uint32_t>> lists;
-  for (int node = 0; node < nodes.count(); ++node) lists.push_back(block_of_server(nodes, node, column));
-  return Blocks(lists);
-}
-
-bool has_node_level(const Nodes& nodes) { return nodes.columns() > 1 || nodes.count() == 1; }
-
 class AllReduce {
  public:
-  // Null: recursive doubling. With it a column is one chunk, else one for each node.
-  AllReduce(const Shape& shape, const Composition* across)
+  explicit AllReduce(const Shape& shape)
       : shape_(shape),
-        across_(across),
-        nodes_(shape),
-        served_(nodes_.served_by(shape.rank)),
-        width_(across ? nodes_.count() : 1),
-        chunks_(nodes_.columns() * width_),
-        builder_(shape, static_cast<uint32_t>(chunks_)) {}
+        levels_(shape),
+        top_(levels_.top()),
+        doubling_(shape.level_algorithms.of(top_, levels_.count()) == LevelAlgorithm::recursive_doubling),
+        // A column of the outermost level is one chunk, or is divided further.
+        chunks_(levels_.all_paths(doubling_ ? top_ : top_ + 1)),
+        builder_(shape, static_cast<uint32_t>(chunks_.size())),
+        parts_(levels_.count()) {}
 
   Result<Schedule> build() && {
-    const Team team = nodes_.my_node_team();
-    const Blocks blocks = blocks_in_node(nodes_, [this](int column) { return chunks_of(column); });
-    const bool one_node = nodes_.count() == 1;
-    Place sums = kInput;
-    if (has_node_level(nodes_)) {
-      Flow flow(builder_, team, Buffer::output, kInNode, 0);
-      sums = one_node ? kResult : flow.partials(blocks.range_of(team.me));
-      direct_reduce_scatter(flow, blocks, kInput, sums);
+    std::vector<Part> parts = {{Levels::Path{}, Place{input(0)}}};
+    int inside = -1;
+    for (int level = 0; level <= top_; ++level) {
+      if (levels_.skipped(level)) continue;
+      parts_[level] = parts;
+      const Lanes lanes = reducing(level);
+      for (const int lane : {lanes.out, lanes.in}) {
+        if (inside >= 0) builder_.wait(lane, reducing(inside).in, builder_.position(reducing(inside).in));
+      }
+      if (level == top_ && doubling_) {
+        all_reduce_at_top(lanes);
+      } else {
+        const std::optional<Place> result = level == top_ ? std::optional(kResult) : std::nullopt;
+        parts = reduce_scatter_on(builder_, levels_, level, lanes, phases(level), Buffer::output, chunks_,
+                                  parts, result);
+      }
+      inside = level;
     }
-    builder_.wait(kAcross.out, kInNode.in, builder_.position(kInNode.in));
-    builder_.wait(kAcross.in, kInNode.in, builder_.position(kInNode.in));
-    if (!one_node) across_ ? reduce_and_gather_across(sums) : all_reduce_across(sums);
-    if (has_node_level(nodes_)) {
-      Flow flow(builder_, team, Buffer::output, kGatherInNode, chunks_);
-      if (one_node) flow.continue_in(kInNode.in);
-      for (const int lane : {kInNode.out, kAcross.in, kGatherAcross.in}) flow.sends_after(lane);
-      direct_all_gather(flow, blocks, kResult, kResult);
+    for (int level = doubling_ ? top_ - 1 : top_; level >= 0; --level) {
+      if (!levels_.skipped(level)) all_gather_on(level);
     }
     return std::move(builder_).finish();
   }
 
  private:
-  static constexpr Place kInput{input(0)}, kResult{output(0)};
+  static constexpr Place kResult{output(0)};
 
-  std::vector<uint32_t> chunks_of(int column) const {
-    std::vector<uint32_t> chunks(width_);
-    for (int i = 0; i < width_; ++i) chunks[i] = static_cast<uint32_t>(column * width_ + i);
-    return chunks;
+  const LevelPhases& phases(int level) const { return phases_at(shape_, level, levels_.count()); }
+  LevelLanes lanes_of(int level) const {
+    const int members = levels_.team(level, Levels::Path{}).size();
+    return lanes_at(level, levels_.count(), phases(level), members, parts_[level].size());
   }
+  Lanes reducing(int level) const { return lanes_of(level).outward; }
+  Lanes gathering(int level) const { return lanes_of(level).inward; }
 
-  void all_reduce_across(Place sums) {
-    const bool in_place = shape_.in_place && sums == kInput;
-    for (int column = served_.first; column < served_.first + served_.count; ++column) {
-      const Team team = nodes_.column_team(column);
-      Flow flow(builder_, team, Buffer::output, kAcross, 0);
-      recursive_doubling_all_reduce(flow, Run{static_cast<uint32_t>(column), 1}, sums, kResult, in_place);
+  void all_reduce_at_top(Lanes lanes) {
+    for (const Part& part : parts_[top_]) {
+      const Team team = levels_.team(top_, part.path);
+      const auto column =
+          static_cast<uint32_t>(std::find(chunks_.begin(), chunks_.end(), part.path) - chunks_.begin());
+      const bool in_place = shape_.in_place && part.sums == Place{input(0)};
+      Flow flow(builder_, team, Buffer::output, lanes, 0);
+      recursive_doubling_all_reduce(flow, Run{column, 1}, part.sums, kResult, in_place);
     }
   }
 
-  // A server of several columns sends the server of several in another node several messages: in one stream.
-  void reduce_and_gather_across(Place sums) {
-    Streams streams = across_->streams(nodes_.count());
-    if (streams == Streams::two && served_.count > 1) streams = Streams::one;
-    const Lanes reducing = streams == Streams::one_lane ? Lanes{kAcross.in, kAcross.in} : kAcross;
-    const Lanes gathering = streams == Streams::two ? kGatherAcross : reducing;
-    for_each_column([&](const Team& team, const Blocks& blocks) {
-      Flow flow(builder_, team, Buffer::output, reducing, 0);
-      across_->reduce_scatter(flow, blocks, sums, kResult);
-    });
-    for_each_column([&](const Team& team, const Blocks& blocks) {
-      Flow flow(builder_, team, Buffer::output, gathering, chunks_);
-      if (streams == Streams::two) flow.continue_in(reducing.in);
-      flow.sends_after(reducing.out);
-      flow.sends_after(reducing.in);
-      across_->all_gather(flow, blocks, kResult, kResult);
-    });
-  }
-
-  template <class Function>
-  void for_each_column(Function&& function) const {
-    for (int column = served_.first; column < served_.first + served_.count; ++column) {
-      std::vector<std::vector<uint32_t>> lists;
-      for (const uint32_t chunk : chunks_of(column)) lists.push_back({chunk});
-      function(nodes_.column_team(column), Blocks(lists));
+  // The own block is the outermost level's result; what else is shared came from the levels outside.
+  void all_gather_on(int level) {
+    const Lanes lanes = gathering(level);
+    for (const Part& part : parts_[level]) {
+      const Team team = levels_.team(level, part.path);
+      Flow flow(builder_, team, Buffer::output, lanes, static_cast<int>(chunks_.size()));
+      if (level == top_ && lanes.in != reducing(level).in) flow.continue_in(reducing(level).in);
+      flow.sends_after(reducing(level).out);
+      flow.sends_after(reducing(top_).in);
+      for (int outside = top_; outside > level; --outside) {
+        if (!parts_[outside].empty()) flow.sends_after(gathering(outside).in);
+      }
+      const Blocks blocks = levels_.blocks(level, part.path, chunks_);
+      phases(level).all_gather(flow, blocks, kResult, kResult);
     }
   }
 
   const Shape& shape_;
-  const Composition* const across_;
-  const Nodes nodes_;
-  const Nodes::Range served_;
-  const int width_, chunks_;
+  const Levels levels_;
+  const int top_;
+  const bool doubling_;
+  const std::vector<Levels::Path> chunks_;
   Builder builder_;
+  std::vector<std::vector<Part>> parts_;  // by level
 };
 
-Result<Schedule> reduce_scatter(const Shape& shape, ReduceScatter across) {
-  const Nodes nodes(shape);
-  Builder builder(shape);
-  const Nodes::Range served = nodes.served_by(shape.rank);
-  const Place result{output(0), static_cast<uint32_t>(shape.rank)};
-  Place sums{input(0)};
-  if (has_node_level(nodes)) {
-    const Team team = nodes.my_node_team();
-    const Blocks blocks = blocks_in_node(nodes, [&](int column) {
-      std::vector<uint32_t> chunks;
-      for (int node = 0; node < nodes.count(); ++node) {
-        for (const uint32_t chunk : block_of_server(nodes, node, column)) chunks.push_back(chunk);
+std::vector<Levels::Path> paths_of_ranks(const Levels& levels, int ranks) {
+  std::vector<Levels::Path> paths;
+  for (int rank = 0; rank < ranks; ++rank) paths.push_back(levels.path_of(rank));
+  return paths;
+}
+
+class AllGatherInLevels {
+ public:
+  explicit AllGatherInLevels(const Shape& shape)
+      : shape_(shape),
+        levels_(shape),
+        top_(levels_.top()),
+        chunks_(paths_of_ranks(levels_, shape.ranks)),
+        builder_(shape) {
+    for (int level = 0; level <= top_; ++level) arrivals_.emplace_back(lanes_of(level).in);
+  }
+
+  Result<Schedule> build() && {
+    for (int level = top_; level >= 0; --level) {
+      if (levels_.skipped(level)) continue;
+      for (const Levels::Path& path : levels_.my_paths(level)) {
+        const Team team = levels_.team(level, path);
+        Flow flow(builder_, team, Buffer::output, lanes_of(level), 0);
+        flow.note(arrivals_[level]);
+        if (level == top_) {
+          phases(level).all_gather(flow, levels_.blocks(level, path, chunks_), own_, kAll);
+        } else if (phases(level).algorithm == LevelAlgorithm::direct) {
+          share_as_it_arrives(flow, team, level, path);
+        } else {
+          for (int outside = top_; outside > level; --outside) flow.sends_after(lanes_of(outside).in);
+          phases(level).all_gather(flow, levels_.blocks(level, path, chunks_), kAll, kAll);
+        }
       }
-      return chunks;
-    });
-    Flow flow(builder, team, Buffer::input, kInNode, 0);
-    sums = nodes.count() == 1 ? result : flow.partials(blocks.range_of(team.me));
-    direct_reduce_scatter(flow, blocks, Place{input(0)}, sums);
-  }
-  builder.wait(kAcross.out, kInNode.in, builder.position(kInNode.in));
-  builder.wait(kAcross.in, kInNode.in, builder.position(kInNode.in));
-  for (int i = 0; i < served.count && nodes.count() > 1; ++i) {
-    const int column = served.first + i;
-    const Team team = nodes.column_team(column);
-    Flow flow(builder, team, Buffer::input, kAcross, 0);
-    across(flow, blocks_in_column(nodes, column), sums, result);
-  }
-  return std::move(builder).finish();
-}
-
-// The nodes whose blocks arrive at this one across nodes, in the order of arrival: found by a rehearsal.
-std::vector<int> order_of_arrival(const Nodes& nodes, AllGather across) {
-  Shape rehearsal;
-  rehearsal.collective = Collective::all_gather;
-  rehearsal.ranks = nodes.count();
-  rehearsal.rank = nodes.my_node();
-  Builder builder(rehearsal);
-  const Team team = whole_group(rehearsal);
-  Flow flow(builder, team, Buffer::output, kAcross, 0);
-  Arrivals arrivals(kAcross.in);
-  flow.note(arrivals);
-  across(flow, Blocks::one_each(rehearsal.ranks), Place{output(0)}, Place{output(0)});
-  std::vector<int> order;
-  for (const Arrivals::Arrival& arrival : arrivals.in_order())
-    order.push_back(static_cast<int>(arrival.chunk));
-  return order;
-}
-
-Result<Schedule> all_gather(const Shape& shape, AllGather across) {
-  const Nodes nodes(shape);
-  Builder builder(shape);
-  const Nodes::Range served = nodes.served_by(shape.rank);
-  const Place own = own_block(shape), all{output(0)};
-  Arrivals arrivals(kAcross.in);
-  for (int i = 0; i < served.count && nodes.count() > 1; ++i) {
-    const int column = served.first + i;
-    const Team team = nodes.column_team(column);
-    Flow flow(builder, team, Buffer::output, kAcross, 0);
-    flow.note(arrivals);
-    across(flow, blocks_in_column(nodes, column), own, all);
-  }
-  if (!has_node_level(nodes)) return std::move(builder).finish();
-
-  const Team team = nodes.my_node_team();
-  std::vector<std::vector<uint32_t>> own_blocks;
-  for (const int rank : team.ranks) own_blocks.push_back({static_cast<uint32_t>(rank)});
-  Flow flow(builder, team, Buffer::output, kInNode, 0);
-  if (nodes.count() == 1) {
-    direct_all_gather(flow, Blocks(own_blocks), own, all);
-    return std::move(builder).finish();
-  }
-  share_directly(flow, Blocks(own_blocks), own, all);
-  const std::vector<int> order = order_of_arrival(nodes, across);
-  const Blocks arriving = blocks_in_node(nodes, [&](int column) {
-    std::vector<uint32_t> chunks;
-    for (const int node : order) {
-      for (const uint32_t chunk : block_of_server(nodes, node, column)) chunks.push_back(chunk);
     }
+    return std::move(builder_).finish();
+  }
+
+ private:
+  static constexpr Place kAll{output(0)};
+
+  const LevelPhases& phases(int level) const { return phases_at(shape_, level, levels_.count()); }
+  static Lanes lanes_of(int level) { return {2 * level, 2 * level + 1}; }
+
+  // First the members' own blocks, then what comes to them from outside, level by level.
+  void share_as_it_arrives(Flow& flow, const Team& team, int level, const Levels::Path& path) {
+    share_directly(flow, blocks_from(level, level, team, path), own_, kAll);
+    for (int outside = top_; outside > level; --outside) {
+      if (levels_.skipped(outside)) continue;
+      share_directly(flow, blocks_from(outside, level, team, path), kAll, kAll,
+                     {.complete = -1, .arrivals = &arrivals_[outside]});
+    }
+  }
+
+  // Of each member's block on `level`, the chunks that came to it on level `from`, in the order in which they
+  // did.
+  Blocks blocks_from(int from, int level, const Team& team, const Levels::Path& path) const {
+    std::vector<std::vector<uint32_t>> lists(team.size());
+    for (const uint32_t chunk : from > level ? in_order_of_arrival(from) : as_numbered()) {
+      if (!continues(chunks_[chunk], path, level)) continue;
+      const int member = levels_.member_serving(level, chunks_[chunk][level]);
+      if (came_on(team.ranks[member], chunk, level) == from) lists[member].push_back(chunk);
+    }
+    return Blocks(lists);
+  }
+
+  // The level, from `level` outwards, on which a rank gets a chunk; its own is there from the beginning,
+  // which counts as `level`.
+  int came_on(int rank, uint32_t chunk, int level) const {
+    for (int outside = level + 1; outside <= top_; ++outside) {
+      if (levels_.server(outside, levels_.unit_of(rank, outside), chunks_[chunk]) != rank) return outside;
+    }
+    return level;
+  }
+
+  std::vector<uint32_t> as_numbered() const {
+    std::vector<uint32_t> chunks(chunks_.size());
+    for (uint32_t chunk = 0; chunk < chunks.size(); ++chunk) chunks[chunk] = chunk;
     return chunks;
-  });
-  share_directly(flow, arriving, all, all, {.complete = -1, .arrivals = &arrivals});
-  return std::move(builder).finish();
-}
+  }
+
+  // By the units that have them, in the order in which a level's all_gather delivers: found by a rehearsal.
+  std::vector<uint32_t> in_order_of_arrival(int level) const {
+    Shape rehearsal;
+    rehearsal.collective = Collective::all_gather;
+    rehearsal.ranks = levels_.team(level, Levels::Path{}).size();
+    rehearsal.rank = levels_.member_of(shape_.rank, level);
+    Builder builder(rehearsal);
+    const Team team = whole_group(rehearsal);
+    Flow flow(builder, team, Buffer::output, {0, 1}, 0);
+    Arrivals arrivals(1);
+    flow.note(arrivals);
+    phases(level).all_gather(flow, Blocks::one_each(rehearsal.ranks), kAll, kAll);
+    std::vector<std::vector<uint32_t>> by_member(rehearsal.ranks);
+    for (const uint32_t chunk : as_numbered())
+      by_member[levels_.member_serving(level, chunks_[chunk][level])].push_back(chunk);
+    std::vector<uint32_t> order;
+    for (const uint32_t member : arrivals.in_order())
+      order.insert(order.end(), by_member[member].begin(), by_member[member].end());
+    return order;
+  }
+
+  const Shape& shape_;
+  const Levels levels_;
+  const int top_;
+  const std::vector<Levels::Path> chunks_;  // by rank
+  const Place own_ = own_block(shape_);
+  Builder builder_;
+  std::vector<Arrivals> arrivals_;  // by level
+};
 
 }  // namespace
 
-Result<Schedule> hierarchical_all_reduce(const Shape& shape) {
-  return AllReduce(shape, &kHalvingDoublingPhases).build();
-}
-Result<Schedule> hierarchical_all_reduce_ring(const Shape& shape) {
-  return AllReduce(shape, &kRingPhases).build();
-}
-Result<Schedule> hierarchical_all_reduce_doubling(const Shape& shape) {
-  return AllReduce(shape, nullptr).build();
-}
+Result<Schedule> hierarchical_all_reduce(const Shape& shape) { return AllReduce(shape).build(); }
+
 Result<Schedule> hierarchical_reduce_scatter(const Shape& shape) {
-  return reduce_scatter(shape, halving_reduce_scatter);
+  const Levels levels(shape);
+  const std::vector<Levels::Path> chunks = paths_of_ranks(levels, shape.ranks);
+  const Place result{output(0), static_cast<uint32_t>(shape.rank)};
+  Builder builder(shape);
+  std::vector<Part> parts = {{Levels::Path{}, Place{input(0)}}};
+  std::optional<Lanes> inside;
+  for (int level = 0; level <= levels.top(); ++level) {
+    if (levels.skipped(level)) continue;
+    const Lanes lanes{2 * level, 2 * level + 1};
+    for (const int lane : {lanes.out, lanes.in}) {
+      if (inside) builder.wait(lane, inside->in, builder.position(inside->in));
+    }
+    parts = reduce_scatter_on(builder, levels, level, lanes, phases_at(shape, level, levels.count()),
+                              Buffer::input, chunks, parts,
+                              level == levels.top() ? std::optional(result) : std::nullopt);
+    inside = lanes;
+  }
+  return std::move(builder).finish();
 }
-Result<Schedule> hierarchical_reduce_scatter_ring(const Shape& shape) {
-  return reduce_scatter(shape, ring_reduce_scatter);
-}
-Result<Schedule> hierarchical_all_gather(const Shape& shape) {
-  return all_gather(shape, doubling_all_gather);
-}
-Result<Schedule> hierarchical_all_gather_ring(const Shape& shape) {
-  return all_gather(shape, ring_all_gather);
-}
+
+Result<Schedule> hierarchical_all_gather(const Shape& shape) { return AllGatherInLevels(shape).build(); }
 
 }  // namespace wia

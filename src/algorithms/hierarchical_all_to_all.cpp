@@ -1,146 +1,170 @@
 // hierarchical, all_to_all: few large messages between nodes instead of many small ones.
 //
-//   1. Inside the node, each rank gives a block that goes to another node to the local server of the column
-//      that its destination is in (nodes.hpp). Blocks inside the node go straight to their destination.
-//   2. Across nodes, a server sends each destination in its column the blocks from its whole node, in one
-//      message if the node's ranks are consecutive. They arrive at their final places.
+// Blocks travel outwards, one level after the other (levels.hpp). On each level a block goes to the rank that
+// serves the path of its destination in the unit of that level; if the destination is in that unit, this is
+// the destination itself. So across nodes, a rank sends each destination on its path the blocks from its
+// whole node, in one message if the node's ranks are consecutive, and they arrive at their final places.
 //
-// Servers do not know the lengths of the blocks that pass through them, so these must be equal. In place,
-// all that is sent leaves from a copy, because what arrives overwrites it.
+// Those on the way do not know the lengths of the blocks that pass through them, so these must be equal. In
+// place, all that is sent leaves from a copy, because what arrives overwrites it.
 #include <algorithm>
 #include <optional>
 
 #include "algorithms/builders.hpp"
-#include "algorithms/nodes.hpp"
+#include "algorithms/levels.hpp"
 
 namespace wia {
 namespace {
 
-constexpr Lanes kInNode{0, 1}, kAcross{2, 3};
-
 class AllToAll {
  public:
-  explicit AllToAll(const Shape& shape)
-      : rank_(shape.rank), ranks_(shape.ranks), nodes_(shape), team_(nodes_.my_node_team()), builder_(shape) {
+  explicit AllToAll(const Shape& shape) : rank_(shape.rank), levels_(shape), builder_(shape) {
+    for (int rank = 0; rank < shape.ranks; ++rank) paths_.push_back(levels_.path_of(rank));
+    while (levels_.skipped(first_)) ++first_;
+    const auto all = static_cast<uint32_t>(shape.ranks);
     if (shape.in_place) {
-      const auto all = static_cast<uint32_t>(ranks_);
       source_ = scratch(builder_.allocate_scratch(all));
-      builder_.copy(kInNode.out, *source_, input(0), all, input(0));
-      builder_.wait(kInNode.in, kInNode.out, 1);
+      builder_.copy(lanes_of(first_).out, *source_, input(0), all, input(0));
     } else {
-      builder_.copy(kInNode.in, output(chunk(rank_)), input(chunk(rank_)), 1, input(chunk(rank_)));
+      builder_.copy(lanes_of(first_).in, output(chunk(rank_)), input(chunk(rank_)), 1, input(chunk(rank_)));
     }
-    for (int node = 0; node < nodes_.count(); ++node) {
-      if (node == nodes_.my_node()) continue;
-      for (const int rank : nodes_.ranks_of(node)) passing_through(rank).push_back(rank);
+    for (int destination = 0; destination < shape.ranks; ++destination) {
+      if (destination != rank_)
+        here_.push_back({destination, (source_ ? *source_ : input(0)).plus(chunk(destination))});
     }
   }
 
   Result<Schedule> build() && {
-    relay_in_node();
-    exchange_in_node();
-    builder_.wait(kAcross.out, kInNode.in, relayed_);
-    send_across();
-    if (source_) builder_.wait(kAcross.in, kInNode.out, 1);
-    receive_across();
+    for (int level = 0; level <= levels_.top(); ++level) {
+      if (!levels_.skipped(level)) move_on(level);
+    }
     return std::move(builder_).finish();
   }
 
  private:
+  // The blocks for one destination that are at this rank, from all ranks of its unit.
+  struct Row {
+    int destination;
+    Ref blocks;
+  };
+
   static uint32_t chunk(int rank) { return static_cast<uint32_t>(rank); }
-  Ref mine(int destination) const {
-    return source_ ? source_->plus(chunk(destination)) : input(chunk(destination));
-  }
-  int index_in_node(int steps) const {
-    const int n = team_.size();
-    return (team_.me + steps + n) % n;
+  static Lanes lanes_of(int level) { return {2 * level, 2 * level + 1}; }
+  int goes_to(const Row& row, int level) const {
+    return levels_.server(level, levels_.my_unit(level), paths_[row.destination]);
   }
 
-  // Destinations in other nodes whose blocks pass through the local server of their column.
-  std::vector<int>& passing_through(int destination) {
-    if (passing_.empty()) passing_.resize(team_.size());
-    const int server = nodes_.server(nodes_.my_node(), nodes_.column_of(destination));
-    const auto& ranks = team_.ranks;
-    return passing_[std::lower_bound(ranks.begin(), ranks.end(), server) - ranks.begin()];
+  // What goes on further first, then what has arrived.
+  void move_on(int level) {
+    const Lanes lanes = lanes_of(level);
+    builder_.wait(lanes.out, lanes_of(inside_).in, relayed_);
+    builder_.wait(lanes.in, lanes_of(inside_).in, relayed_);
+    if (source_) builder_.wait(lanes.in, lanes_of(first_).out, 1);
+    std::vector<Row> next = rows_after(level);
+    keep(level, next);
+    const Team team = levels_.team(level, Levels::Path{});
+    for (int round = 1; round < team.size(); ++round) send(level, (team.me + round) % team.size(), false);
+    for (int round = 1; round < team.size(); ++round)
+      receive(level, (team.me + team.size() - round) % team.size(), next);
+    if (level < levels_.top()) inside_ = level, relayed_ = builder_.position(lanes.in);
+    for (int round = 1; round < team.size(); ++round) send(level, (team.me + round) % team.size(), true);
+    for (int round = 1; round < team.size(); ++round)
+      deliver(level, (team.me + team.size() - round) % team.size());
+    here_ = std::move(next);
   }
 
-  // Blocks that pass through this rank stand in scratch by destination, then by source. Tags are
-  // destinations.
-  void relay_in_node() {
-    if (passing_.empty()) return;
-    const auto sources = static_cast<uint32_t>(team_.size());
-    const auto& here = passing_[team_.me];
-    area_ = builder_.allocate_scratch(static_cast<uint32_t>(here.size()) * sources);
-    size_t most = 0;
-    for (const auto& destinations : passing_) most = std::max(most, destinations.size());
-    for (size_t i = 0; i < most; ++i) {
-      const Ref row = scratch(area_ + static_cast<uint32_t>(i) * sources);
-      if (i < here.size()) {
-        builder_.copy(kInNode.in, row.plus(chunk(team_.me)), mine(here[i]), 1, output(0));
-      }
-      for (int round = 1; round < team_.size(); ++round) {
-        const int to = index_in_node(round), from = index_in_node(-round);
-        if (i < passing_[to].size()) {
-          const int destination = passing_[to][i];
-          builder_.send(kInNode.out, team_.ranks[to], mine(destination), destination, 1, output(0));
-        }
-        if (i < here.size()) {
-          builder_.recv(kInNode.in, team_.ranks[from], row.plus(chunk(from)), here[i], 1, output(0));
-        }
-      }
+  // What will pass through this rank: blocks for destinations outside its unit that are on its paths.
+  std::vector<Row> rows_after(int level) {
+    std::vector<Row> rows;
+    if (level == levels_.top()) return rows;
+    const auto sources = static_cast<uint32_t>(levels_.ranks_of(level, levels_.my_unit(level)).size());
+    for (int destination = 0; destination < static_cast<int>(paths_.size()); ++destination) {
+      if (levels_.unit_of(destination, level) == levels_.my_unit(level)) continue;
+      if (levels_.server(level, levels_.my_unit(level), paths_[destination]) == rank_)
+        rows.push_back({destination, scratch(builder_.allocate_scratch(sources))});
     }
-    relayed_ = builder_.position(kInNode.in);
+    return rows;
   }
 
-  void exchange_in_node() {
-    for (int round = 1; round < team_.size(); ++round) {
-      const int to = team_.ranks[index_in_node(round)], from = team_.ranks[index_in_node(-round)];
-      builder_.send(kInNode.out, to, mine(to), to, 1, output(0));
-      builder_.recv(kInNode.in, from, output(chunk(from)), rank_, 1);
-    }
+  // Where the blocks from a member of this rank's unit are in a row of the level.
+  uint32_t offset_of(int level, int member) const {
+    uint32_t offset = 0;
+    for (int before = 0; before < member; ++before)
+      offset += static_cast<uint32_t>(ranks_of_member(level, before).size());
+    return offset;
+  }
+  std::vector<int> ranks_of_member(int level, int member) const {
+    const int rank = levels_.team(level, Levels::Path{}).ranks[member];
+    return levels_.ranks_of(level - 1, levels_.unit_of(rank, level - 1));
   }
 
-  // Round s of node k: to the node s behind it, from the one s before it. Tags are sources.
-  void send_across() {
-    const auto sources = static_cast<uint32_t>(team_.size());
-    for (int round = 1; round < nodes_.count(); ++round) {
-      const int node = (nodes_.my_node() + round) % nodes_.count();
-      const auto& here = passing_[team_.me];
-      for (size_t i = 0; i < here.size(); ++i) {
-        if (nodes_.node_of(here[i]) != node) continue;
-        Ref from = scratch(area_ + static_cast<uint32_t>(i) * sources);
-        for (const Run run : rows_of(nodes_.my_node())) {
-          builder_.send(kAcross.out, here[i], from, static_cast<int>(run.first), run.count,
-                        output(run.first));
-          from = from.plus(run.count);
-        }
-      }
+  // Rows that stay here.
+  void keep(int level, const std::vector<Row>& next) {
+    const int me = levels_.member_of(rank_, level);
+    const auto sources = static_cast<uint32_t>(ranks_of_member(level, me).size());
+    for (const Row& row : here_) {
+      if (goes_to(row, level) != rank_) continue;
+      const auto to = std::find_if(next.begin(), next.end(),
+                                   [&](const Row& other) { return other.destination == row.destination; });
+      builder_.copy(lanes_of(level).in, to->blocks.plus(offset_of(level, me)), row.blocks, sources,
+                    output(0));
     }
   }
 
-  void receive_across() {
-    for (int round = 1; round < nodes_.count(); ++round) {
-      const int node = (nodes_.my_node() + nodes_.count() - round) % nodes_.count();
-      const int from = nodes_.server(node, nodes_.column_of(rank_));
-      for (const Run run : rows_of(node)) {
-        builder_.recv(kAcross.in, from, output(run.first), static_cast<int>(run.first), run.count);
+  // Tags are destinations while blocks are on the way, sources at their end.
+  void send(int level, int member, bool arrives) {
+    const int lane = lanes_of(level).out;
+    const std::vector<int> sources = ranks_of_member(level, levels_.member_of(rank_, level));
+    for (const Row& row : here_) {
+      if (levels_.member_serving(level, paths_[row.destination][level]) != member) continue;
+      const int to = goes_to(row, level);
+      if ((to == row.destination) != arrives) continue;
+      if (!arrives) {
+        builder_.send(lane, to, row.blocks, row.destination, static_cast<uint32_t>(sources.size()),
+                      output(0));
+        continue;
+      }
+      Ref from = row.blocks;
+      for (const Run run : runs_of_ranks(sources)) {
+        builder_.send(lane, to, from, static_cast<int>(run.first), run.count, output(run.first));
+        from = from.plus(run.count);
       }
     }
   }
 
-  std::vector<Run> rows_of(int node) const {
-    std::vector<uint32_t> chunks;
-    for (const int rank : nodes_.ranks_of(node)) chunks.push_back(chunk(rank));
-    return runs_of(chunks);
+  void receive(int level, int member, const std::vector<Row>& next) {
+    const std::vector<int> sources = ranks_of_member(level, member);
+    const uint32_t offset = offset_of(level, member);
+    for (const Row& row : next) {
+      builder_.recv(lanes_of(level).in, sender(level, member, row.destination), row.blocks.plus(offset),
+                    row.destination, static_cast<uint32_t>(sources.size()), output(0));
+    }
   }
 
-  const int rank_, ranks_;
-  const Nodes nodes_;
-  const Team team_;
+  void deliver(int level, int member) {
+    for (const Run run : runs_of_ranks(ranks_of_member(level, member))) {
+      builder_.recv(lanes_of(level).in, sender(level, member, rank_), output(run.first),
+                    static_cast<int>(run.first), run.count);
+    }
+  }
+
+  int sender(int level, int member, int destination) const {
+    return levels_.team(level, paths_[destination]).ranks[member];
+  }
+
+  static std::vector<Run> runs_of_ranks(const std::vector<int>& ranks) {
+    return runs_of(std::vector<uint32_t>(ranks.begin(), ranks.end()));
+  }
+
+  const int rank_;
+  const Levels levels_;
   Builder builder_;
-  std::optional<Ref> source_;              // the copy to send from; none: the input
-  std::vector<std::vector<int>> passing_;  // by index in the node
-  uint32_t area_ = 0, relayed_ = 0;
+  std::vector<Levels::Path> paths_;  // by rank
+  std::optional<Ref> source_;        // the copy to send from; none: the input
+  std::vector<Row> here_;
+  int first_ = 0;  // level that does something
+  int inside_ = 0;
+  uint32_t relayed_ = 0;
 };
 
 }  // namespace

@@ -1,148 +1,211 @@
-// hierarchical, for the collectives with a root, and the barrier. The data has one chunk for each column
-// (nodes.hpp).
+// hierarchical, for the collectives with a root, and the barrier. The data has one chunk for each path
+// through the levels inside the outermost one (levels.hpp).
 //
-//   broadcast  The root scatters its data over the ranks of its node; each column has a broadcast across
-//              nodes; inside each node, an all_gather.
-//   reduce     The same backwards: a reduce_scatter inside each node, a reduce in each column to the root's
-//              node, whose ranks send the sums to the root.
-//   barrier    Ranks report to the first of their node; those run a barrier; then they release the others.
+//   broadcast  From the innermost level outwards, the root's data is scattered over the ranks of its units.
+//              On the outermost level each path has a broadcast. Then inwards, an all_gather on each level.
+//   reduce     The same backwards: from the innermost level outwards a reduce_scatter; on the outermost a
+//              reduce to the root's unit; then inwards the sums are gathered until the root has all.
+//   barrier    Level by level, members report to the first of their unit; the outermost ones run a barrier;
+//              then they release the others.
+#include <optional>
+
 #include "algorithms/builders.hpp"
-#include "algorithms/nodes.hpp"
-#include "algorithms/phases.hpp"
+#include "algorithms/level_sums.hpp"
 
 namespace wia {
 namespace {
 
-constexpr Lanes kFirst{0, 1}, kAcross{2, 3}, kLast{4, 5};
+class Rooted {
+ public:
+  explicit Rooted(const Shape& shape)
+      : shape_(shape),
+        levels_(shape),
+        top_(levels_.top()),
+        chunks_(levels_.all_paths(top_)),
+        builder_(shape, static_cast<uint32_t>(chunks_.size())) {}
 
-// Each rank of a node with the columns it serves.
-Blocks columns_of(const Nodes& nodes, int node) {
-  std::vector<std::vector<uint32_t>> lists;
-  for (const int rank : nodes.ranks_of(node)) {
-    const Nodes::Range served = nodes.served_by(rank);
-    auto& list = lists.emplace_back();
-    for (int i = 0; i < served.count; ++i) list.push_back(static_cast<uint32_t>(served.first + i));
+ protected:
+  const LevelPhases& phases(int level) const { return phases_at(shape_, level, levels_.count()); }
+  LevelLanes lanes_of(int level) const {
+    const int members = levels_.team(level, Levels::Path{}).size();
+    return lanes_at(level, levels_.count(), phases(level), members, levels_.my_paths(level).size());
   }
-  return Blocks(lists);
-}
+  Lanes outward(int level) const { return lanes_of(level).outward; }
+  Lanes inward(int level) const { return lanes_of(level).inward; }
+  bool with_root(int level) const { return levels_.my_unit(level) == levels_.unit_of(shape_.root, level); }
+  int root_on(int level) const { return levels_.member_of(shape_.root, level); }
+  uint32_t chunk_of(const Levels::Path& path) const {
+    return static_cast<uint32_t>(std::find(chunks_.begin(), chunks_.end(), path) - chunks_.begin());
+  }
+  // A level's lanes begin when those of the levels inside it are through.
+  void starts_after_inside(int level) {
+    for (int inside = 0; inside < level; ++inside) {
+      const int lane = outward(inside).in;
+      builder_.wait(outward(level).out, lane, builder_.position(lane));
+      builder_.wait(outward(level).in, lane, builder_.position(lane));
+    }
+  }
+  template <class Function>
+  void for_each_path(int level, Buffer lengths, Lanes lanes, int tag, Function&& function) {
+    for (const Levels::Path& path : levels_.my_paths(level)) {
+      const Team team = levels_.team(level, path);
+      Flow flow(builder_, team, lengths, lanes, tag);
+      function(path, flow);
+    }
+  }
+  Blocks blocks(int level, const Levels::Path& path) const { return levels_.blocks(level, path, chunks_); }
+  int second_tag() const { return static_cast<int>(chunks_.size()); }
 
-// What runs across nodes.
-struct RootedPhases {
-  void (*broadcast)(Flow& flow, int root, Run run, Place from, Place to);
-  void (*reduce)(Flow& flow, int root, uint32_t chunk, Place own, Place result);
+  const Shape& shape_;
+  const Levels levels_;
+  const int top_;
+  const std::vector<Levels::Path> chunks_;
+  Builder builder_;
 };
 
-void tree_broadcast(Flow& flow, int root, Run run, Place from, Place to) {
-  knomial_broadcast(flow, root, 2, run, from, to);
-}
-void tree_reduce(Flow& flow, int root, uint32_t chunk, Place own, Place result) {
-  knomial_reduce(flow, root, 2, chunk, own, result);
-}
+class Broadcast : Rooted {
+ public:
+  using Rooted::Rooted;
 
-constexpr RootedPhases kTrees{tree_broadcast, tree_reduce}, kChains{chain_broadcast, chain_reduce};
-
-int index_of_root(const Shape& shape, const Team& node_team) {
-  for (int i = 0; i < node_team.size(); ++i) {
-    if (node_team.ranks[i] == shape.root) return i;
-  }
-  return -1;  // in another node
-}
-
-Result<Schedule> broadcast(const Shape& shape, const RootedPhases& across) {
-  const Nodes nodes(shape);
-  const Team team = nodes.my_node_team();
-  const Blocks blocks = columns_of(nodes, nodes.my_node());
-  const Nodes::Range served = nodes.served_by(shape.rank);
-  const int root = index_of_root(shape, team), root_node = nodes.node_of(shape.root);
-  const int columns = nodes.columns();
-  const Place data{output(0)};  // on the root it is the input
-  Builder builder(shape, static_cast<uint32_t>(columns));
-
-  Flow scattering(builder, team, Buffer::output, kFirst, 0);
-  for (int member = 0; member < team.size() && root >= 0; ++member) {
-    if (member == root) continue;
-    for (const Run run : blocks.of(member)) {
-      if (team.me == root) scattering.send(member, run, data);
-      if (team.me == member) scattering.recv(root, run, data);
+  Result<Schedule> build() && {
+    for (int level = 0; level < top_; ++level) {
+      starts_after_inside(level);
+      if (!levels_.skipped(level) && with_root(level)) scatter_on(level);
     }
-  }
-  Flow sharing(builder, team, Buffer::output, kLast, columns);
-  sharing.sends_after(kFirst.in);
-  builder.wait(kAcross.in, kFirst.in, builder.position(kFirst.in));
-  for (int i = 0; i < served.count && nodes.count() > 1; ++i) {
-    const int column = served.first + i;
-    const Team column_team = nodes.column_team(column);
-    Flow flow(builder, column_team, Buffer::output, kAcross, 0);
-    across.broadcast(flow, root_node, Run{static_cast<uint32_t>(column), 1}, data, data);
-  }
-  if (root < 0) sharing.sends_after(kAcross.in);
-  share_directly(sharing, blocks, data, data, {.complete = root, .arrivals = nullptr});
-  return std::move(builder).finish();
-}
-
-Result<Schedule> reduce(const Shape& shape, const RootedPhases& across) {
-  const Nodes nodes(shape);
-  const Team team = nodes.my_node_team();
-  const Blocks blocks = columns_of(nodes, nodes.my_node());
-  const Nodes::Range served = nodes.served_by(shape.rank);
-  const int root = index_of_root(shape, team), root_node = nodes.node_of(shape.root);
-  const int columns = nodes.columns();
-  Builder builder(shape, static_cast<uint32_t>(columns));
-  Flow in_node(builder, team, Buffer::input, kFirst, 0);
-
-  // Results are made by the ranks of the root's node.
-  Place result{output(0)};
-  if (!shape.is_root() && root >= 0) {
-    const auto count = static_cast<uint32_t>(served.count);
-    result = {scratch(builder.allocate_scratch(count)), static_cast<uint32_t>(served.first)};
-  }
-  Place sums{input(0)};
-  if (columns > 1 || nodes.count() == 1) {
-    sums = nodes.count() == 1 ? result : in_node.partials(blocks.range_of(team.me));
-    direct_reduce_scatter(in_node, blocks, Place{input(0)}, sums);
-  }
-  builder.wait(kAcross.in, kFirst.in, builder.position(kFirst.in));
-  for (int i = 0; i < served.count && nodes.count() > 1; ++i) {
-    const int column = served.first + i;
-    const Team column_team = nodes.column_team(column);
-    Flow flow(builder, column_team, Buffer::input, kAcross, 0);
-    across.reduce(flow, root_node, static_cast<uint32_t>(column), sums, result);
-  }
-  Flow gathering(builder, team, Buffer::input, kLast, columns);
-  gathering.sends_after(kFirst.out);
-  gathering.sends_after(kFirst.in);
-  gathering.sends_after(kAcross.in);
-  for (int member = 0; member < team.size() && root >= 0; ++member) {
-    if (member == root) continue;
-    for (const Run run : blocks.of(member)) {
-      if (team.me == member) gathering.send(root, run, result);
-      if (team.me == root) gathering.recv(member, run, result);
+    starts_after_inside(top_);
+    for_each_path(top_, Buffer::output, outward(top_), 0, [&](const Levels::Path& path, Flow& flow) {
+      phases(top_).broadcast(flow, root_on(top_), Run{chunk_of(path), 1}, kData, kData);
+    });
+    for (int level = top_ - 1; level >= 0; --level) {
+      if (!levels_.skipped(level)) share_on(level);
     }
+    return std::move(builder_).finish();
   }
-  return std::move(builder).finish();
-}
+
+ private:
+  static constexpr Place kData{output(0)};  // on the root it is the input
+
+  void scatter_on(int level) {
+    const int root = root_on(level);
+    for_each_path(level, Buffer::output, outward(level), 0, [&](const Levels::Path& path, Flow& flow) {
+      const Blocks parts = blocks(level, path);
+      for (int member = 0; member < flow.size(); ++member) {
+        if (member == root) continue;
+        for (const Run run : parts.of(member)) {
+          if (flow.me() == root) flow.send(member, run, kData);
+          if (flow.me() == member) flow.recv(root, run, kData);
+        }
+      }
+    });
+  }
+
+  // In the root's units, who scattered has everything already, and the blocks are from it; in the others they
+  // come from the levels outside.
+  void share_on(int level) {
+    for_each_path(level, Buffer::output, inward(level), second_tag(),
+                  [&](const Levels::Path& path, Flow& flow) {
+                    for (int inside = 0; inside <= level; ++inside) flow.sends_after(outward(inside).in);
+                    const Blocks parts = blocks(level, path);
+                    if (with_root(level))
+                      return share_directly(flow, parts, kData, kData,
+                                            {.complete = root_on(level), .arrivals = nullptr});
+                    for (int outside = level + 1; outside <= top_; ++outside) {
+                      flow.sends_after(outward(outside).in);
+                      if (outside < top_) flow.sends_after(inward(outside).in);
+                    }
+                    phases(level).all_gather(flow, parts, kData, kData);
+                  });
+  }
+};
+
+class Reduce : Rooted {
+ public:
+  using Rooted::Rooted;
+
+  Result<Schedule> build() && {
+    const Place result = place_of_result();
+    std::vector<Part> parts = {{Levels::Path{}, Place{input(0)}}};
+    for (int level = 0; level < top_; ++level) {
+      if (levels_.skipped(level)) continue;
+      starts_after_inside(level);
+      parts = reduce_scatter_on(builder_, levels_, level, outward(level), phases(level), Buffer::input,
+                                chunks_, parts, std::nullopt);
+    }
+    starts_after_inside(top_);
+    for (const Part& part : parts) {
+      const Team team = levels_.team(top_, part.path);
+      Flow flow(builder_, team, Buffer::input, outward(top_), 0);
+      phases(top_).reduce(flow, root_on(top_), chunk_of(part.path), part.sums, result);
+    }
+    for (int level = top_ - 1; level >= 0; --level) {
+      if (!levels_.skipped(level) && with_root(level)) gather_on(level, result);
+    }
+    return std::move(builder_).finish();
+  }
+
+ private:
+  // Who shares a unit with the root collects for it: what the paths of the innermost such level have.
+  Place place_of_result() {
+    int level = 0;
+    while (levels_.unit_of(shape_.rank, level - 1) != levels_.unit_of(shape_.root, level - 1)) ++level;
+    if (shape_.is_root() || level > top_) return Place{output(0)};
+    const std::vector<Levels::Path> paths = levels_.my_paths(level);
+    uint32_t first = UINT32_MAX, last = 0;
+    for (uint32_t chunk = 0; chunk < chunks_.size(); ++chunk) {
+      for (const Levels::Path& path : paths) {
+        if (!continues(chunks_[chunk], path, level)) continue;
+        first = std::min(first, chunk);
+        last = chunk;
+      }
+    }
+    return {scratch(builder_.allocate_scratch(last - first + 1)), first};
+  }
+
+  void gather_on(int level, Place result) {
+    const int root = root_on(level);
+    for_each_path(level, Buffer::input, inward(level), second_tag(),
+                  [&](const Levels::Path& path, Flow& flow) {
+                    flow.sends_after(outward(level).out);
+                    flow.sends_after(outward(top_).in);
+                    for (int outside = level + 1; outside < top_; ++outside)
+                      flow.sends_after(inward(outside).in);
+                    const Blocks parts = blocks(level, path);
+                    for (int member = 0; member < flow.size(); ++member) {
+                      if (member == root) continue;
+                      for (const Run run : parts.of(member)) {
+                        if (flow.me() == member) flow.send(root, run, result);
+                        if (flow.me() == root) flow.recv(member, run, result);
+                      }
+                    }
+                  });
+  }
+};
 
 }  // namespace
 
-Result<Schedule> hierarchical_broadcast(const Shape& shape) { return broadcast(shape, kTrees); }
-Result<Schedule> hierarchical_broadcast_chain(const Shape& shape) { return broadcast(shape, kChains); }
-Result<Schedule> hierarchical_reduce(const Shape& shape) { return reduce(shape, kTrees); }
-Result<Schedule> hierarchical_reduce_chain(const Shape& shape) { return reduce(shape, kChains); }
+Result<Schedule> hierarchical_broadcast(const Shape& shape) { return Broadcast(shape).build(); }
+Result<Schedule> hierarchical_reduce(const Shape& shape) { return Reduce(shape).build(); }
 
 Result<Schedule> hierarchical_barrier(const Shape& shape) {
   constexpr int kLane = 0, kCome = 0, kGo = 1;  // tags
-  const Nodes nodes(shape);
-  const Team team = nodes.my_node_team();
+  const Levels levels(shape);
   Builder builder(shape);
-  const int leader = team.ranks[0];
-  if (shape.rank != leader) {
-    builder.send(kLane, leader, Ref(), kCome, 0);
-    builder.recv(kLane, leader, Ref(), kGo, 0);
-    return std::move(builder).finish();
+  int level = 0;  // up to the level on which this rank is not the first of its unit
+  for (; level < levels.top() && levels.member_of(shape.rank, level) == 0; ++level) {
+    const Team team = levels.team(level, Levels::Path{});
+    for (int i = 1; i < team.size(); ++i) builder.recv(kLane, team.ranks[i], Ref(), kCome, 0);
   }
-  for (int i = 1; i < team.size(); ++i) builder.recv(kLane, team.ranks[i], Ref(), kCome, 0);
-  dissemination_barrier(builder, nodes.column_team(0), kLane, 0);
-  for (int i = 1; i < team.size(); ++i) builder.send(kLane, team.ranks[i], Ref(), kGo, 0);
+  const Team team = levels.team(level, Levels::Path{});
+  if (level == levels.top()) {
+    dissemination_barrier(builder, team, kLane, 0);
+  } else {
+    builder.send(kLane, team.ranks[0], Ref(), kCome, 0);
+    builder.recv(kLane, team.ranks[0], Ref(), kGo, 0);
+  }
+  while (--level >= 0) {
+    const Team released = levels.team(level, Levels::Path{});
+    for (int i = 1; i < released.size(); ++i) builder.send(kLane, released.ranks[i], Ref(), kGo, 0);
+  }
   return std::move(builder).finish();
 }
 

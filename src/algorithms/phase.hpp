@@ -6,7 +6,7 @@
 //   Place   where a rank keeps the chunks it works on: an affine map from chunk to memory.
 //   Flow    a team's messages in a schedule: two lanes, one for sending, one for all the rest, and tags.
 //
-// A phase written for a Team serves a whole group and one level of a hierarchy alike (hierarchical.cpp).
+// A phase written for a Team serves a whole group and one level of a hierarchy alike (levels.hpp).
 //
 // Why nothing locks up, though channels hold few messages: the lane that receives never waits for the one
 // that sends, and both ends go through the rounds of a phase in the same order, with one peer a round and
@@ -100,20 +100,25 @@ struct Lanes {
 // When chunks arrive: how many steps of a lane must be done.
 class Arrivals {
  public:
-  struct Arrival {
-    uint32_t chunk;
-    uint32_t position;
-  };
   explicit Arrivals(int lane) : lane_(lane) {}
   int lane() const { return lane_; }
   void note(Run run, uint32_t position) {
-    for (uint32_t i = 0; i < run.count; ++i) list_.push_back({run.first + i, position});
+    if (position_.size() < run.first + run.count) position_.resize(run.first + run.count, 0);
+    for (uint32_t chunk = run.first; chunk < run.first + run.count; ++chunk) {
+      chunks_.push_back(chunk);
+      position_[chunk] = position;
+    }
   }
-  std::span<const Arrival> in_order() const { return list_; }
+  std::span<const uint32_t> in_order() const { return chunks_; }
+  // When all of a run is there.
+  uint32_t position_of(Run run) const {
+    const auto first = position_.begin() + run.first;
+    return *std::max_element(first, first + run.count);
+  }
 
  private:
   int lane_;
-  std::vector<Arrival> list_;
+  std::vector<uint32_t> chunks_, position_;  // as they come; by chunk
 };
 
 class Flow {
@@ -139,6 +144,9 @@ class Flow {
   void note(Arrivals& arrivals) { arrivals_ = &arrivals; }
 
   void send(int member, Run run, Place from) { send_in(lanes_.out, member, run, from); }
+  // Other flows between the same ranks use these lanes too: all that is sent goes to the sending one.
+  void keep_lanes_apart() { apart_ = true; }
+  bool lanes_apart() const { return apart_; }
   // Sends in the receiving lane, right behind the step that made the data: the engine does both at once.
   void forward(int member, Run run, Place from) { send_in(lanes_.in, member, run, from); }
   // Sends of the own block go to `lane`, behind the step there that made it; all others come after them.
@@ -168,6 +176,7 @@ class Flow {
   Buffer lengths_;
   Lanes lanes_;
   int own_lane_;
+  bool apart_ = false;
   int tag_;
   std::vector<uint32_t> awaited_;  // by lane: the position that the sending lane has waited for already
   Arrivals* arrivals_ = nullptr;

@@ -19,7 +19,7 @@ void direct_all_gather(Flow& flow, const Blocks& blocks, Place own, Place all);
 // The part of it that sends and receives, without the copy to the own place in `all`.
 struct Sharing {
   int complete = -1;                   // a member that has all blocks already and only sends
-  const Arrivals* arrivals = nullptr;  // of the chunks of the own block, in its order: sent as they arrive
+  const Arrivals* arrivals = nullptr;  // of the chunks of the own block: sent as they arrive
 };
 void share_directly(Flow& flow, const Blocks& blocks, Place own, Place all, const Sharing& sharing = {});
 void pairwise_all_gather(Flow& flow, const Blocks& blocks, Place own, Place all);

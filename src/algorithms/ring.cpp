@@ -20,7 +20,7 @@ void ring_reduce_scatter(Flow& flow, const Blocks& blocks, Place own, Place resu
   const int n = flow.size();
   if (n == 1) return sum_of_one(flow, blocks, own, result);
   const int next = flow.member(1), previous = flow.member(-1);
-  const bool one_lane = blocks.most_runs() == 1;
+  const bool one_lane = blocks.most_runs() == 1 && !flow.lanes_apart();
   const auto pass_on = [&](Run run, Place from) {
     if (one_lane) return flow.forward(next, run, from);
     flow.sends_after_received();

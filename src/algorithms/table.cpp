@@ -1,7 +1,12 @@
 #include <fmt/format.h>
 
+#include <deque>
+#include <mutex>
+#include <utility>
+
 #include "algorithms/algorithm.hpp"
 #include "algorithms/builders.hpp"
+#include "algorithms/level_phases.hpp"
 
 namespace wia {
 namespace {
@@ -17,6 +22,15 @@ Result<Schedule> with_radix(const Shape& shape) {
 constexpr bool kRankOrder = true, kAnyOrder = false;
 constexpr bool kUneven = true, kEvenOnly = false;
 using enum Collective;
+
+// What the levels of hierarchical algorithms run, by the name's end: all but the outermost run `direct`.
+constexpr LevelAlgorithms outermost(LevelAlgorithm algorithm) {
+  return {{LevelAlgorithm::direct, algorithm}, 2};
+}
+constexpr LevelAlgorithms kHalving = outermost(LevelAlgorithm::halving_doubling),
+                          kRing = outermost(LevelAlgorithm::ring),
+                          kDoubling = outermost(LevelAlgorithm::recursive_doubling),
+                          kTree = outermost(LevelAlgorithm::tree), kChain = outermost(LevelAlgorithm::chain);
 
 constexpr Algorithm kAlgorithms[] = {
     {all_reduce, "direct", "everybody sends all to everybody, who adds it all up: one round", kRankOrder,
@@ -34,12 +48,12 @@ constexpr Algorithm kAlgorithms[] = {
     {all_reduce, "double_tree", "two binary trees for half of the data each: few hops, all links used",
      kAnyOrder, kUneven, double_tree_all_reduce},
     {all_reduce, "hierarchical", "inside nodes directly, across nodes by halving and doubling", kAnyOrder,
-     kUneven, hierarchical_all_reduce},
+     kUneven, hierarchical_all_reduce, kHalving},
     {all_reduce, "hierarchical_ring", "inside nodes directly, across nodes by rings", kAnyOrder, kUneven,
-     hierarchical_all_reduce_ring},
+     hierarchical_all_reduce, kRing},
     {all_reduce, "hierarchical_doubling",
      "inside nodes directly, across nodes by recursive doubling: for small data", kAnyOrder, kUneven,
-     hierarchical_all_reduce_doubling},
+     hierarchical_all_reduce, kDoubling},
 
     {all_gather, "direct", "everybody sends its block to everybody: one round", kRankOrder, kUneven,
      direct_all_gather},
@@ -53,10 +67,10 @@ constexpr Algorithm kAlgorithms[] = {
      kUneven, bruck_all_gather},
     {all_gather, "pairwise", "one partner a round", kRankOrder, kUneven, pairwise_all_gather},
     {all_gather, "hierarchical", "across nodes by doubling, each block shared inside the node as it arrives",
-     kRankOrder, kUneven, hierarchical_all_gather},
+     kRankOrder, kUneven, hierarchical_all_gather, kHalving},
     {all_gather, "hierarchical_ring",
      "across nodes by rings, each block shared inside the node as it arrives", kRankOrder, kUneven,
-     hierarchical_all_gather_ring},
+     hierarchical_all_gather, kRing},
 
     {reduce_scatter, "direct", "everybody sends everybody its block of the input: one round", kRankOrder,
      kUneven, direct_reduce_scatter},
@@ -67,9 +81,9 @@ constexpr Algorithm kAlgorithms[] = {
     {reduce_scatter, "pairwise", "one partner a round, added up one after the other", kAnyOrder, kUneven,
      pairwise_reduce_scatter},
     {reduce_scatter, "hierarchical", "inside nodes directly, then across nodes by halving", kAnyOrder,
-     kUneven, hierarchical_reduce_scatter},
+     kUneven, hierarchical_reduce_scatter, kHalving},
     {reduce_scatter, "hierarchical_ring", "inside nodes directly, then across nodes by rings", kAnyOrder,
-     kUneven, hierarchical_reduce_scatter_ring},
+     kUneven, hierarchical_reduce_scatter, kRing},
 
     {broadcast, "direct", "the root sends to everybody", kRankOrder, kUneven, direct_broadcast},
     {broadcast, "two_phase", "the root spreads chunks, the others exchange them: little traffic at the root",
@@ -81,11 +95,11 @@ constexpr Algorithm kAlgorithms[] = {
     {broadcast, "chain", "from rank to rank, slice behind slice: for large data", kRankOrder, kUneven,
      chain_broadcast},
     {broadcast, "hierarchical", "spread inside the root's node, across nodes by trees, shared inside nodes",
-     kRankOrder, kUneven, hierarchical_broadcast},
+     kRankOrder, kUneven, hierarchical_broadcast, kTree},
     {broadcast, "hierarchical_chain",
      "spread inside the root's node, from node to node slice behind slice, shared inside nodes: for large "
      "data",
-     kRankOrder, kUneven, hierarchical_broadcast_chain},
+     kRankOrder, kUneven, hierarchical_broadcast, kChain},
 
     {reduce, "direct", "everybody sends to the root, who adds it all up", kRankOrder, kUneven, direct_reduce},
     {reduce, "two_phase", "each rank adds up one chunk of all inputs and sends the sum to the root",
@@ -97,11 +111,11 @@ constexpr Algorithm kAlgorithms[] = {
     {reduce, "chain", "from rank to rank, slice behind slice: for large data", kAnyOrder, kUneven,
      chain_reduce},
     {reduce, "hierarchical", "inside nodes directly, across nodes by trees, collected in the root's node",
-     kAnyOrder, kUneven, hierarchical_reduce},
+     kAnyOrder, kUneven, hierarchical_reduce, kTree},
     {reduce, "hierarchical_chain",
      "inside nodes directly, from node to node slice behind slice, collected in the root's node: for large "
      "data",
-     kAnyOrder, kUneven, hierarchical_reduce_chain},
+     kAnyOrder, kUneven, hierarchical_reduce, kChain},
 
     {gather, "direct", "everybody sends to the root", kRankOrder, kUneven, direct_gather},
     {gather, "knomial", "a tree of radix 4: few messages for small data", kRankOrder, kUneven,
@@ -138,12 +152,47 @@ std::vector<const Algorithm*> algorithms_of(Collective collective) {
   return found;
 }
 
+namespace {
+
+// Algorithms made of named levels are kept, so that a name is always the same object.
+Result<const Algorithm*> hierarchical_of(const Algorithm& whole, std::string_view name,
+                                         std::string_view levels) {
+  static std::mutex mutex;
+  static std::deque<std::pair<std::string, Algorithm>> known;
+  std::lock_guard lock(mutex);
+  for (const auto& [text, algorithm] : known) {
+    if (text == name && algorithm.collective == whole.collective) return &algorithm;
+  }
+  auto parsed = parse_levels(whole.collective, levels);
+  if (!parsed) return parsed.take_status();
+  auto& [text, algorithm] = known.emplace_back(name, whole);
+  algorithm.name = text.c_str();
+  algorithm.summary = "levels run what the name says, from the innermost";
+  algorithm.levels = *parsed;
+  algorithm.row = &whole;
+  return &algorithm;
+}
+
+}  // namespace
+
+Result<Schedule> Algorithm::build(const Shape& shape) const {
+  if (levels.count == 0) return builder(shape);
+  Shape with_levels = shape;
+  with_levels.level_algorithms = levels;
+  return builder(with_levels);
+}
+
 Result<const Algorithm*> find_algorithm(Collective collective, std::string_view name) {
   std::string names;
   for (const Algorithm* algorithm : algorithms_of(collective)) {
     if (algorithm->name == name) return algorithm;
     names += names.empty() ? "" : ", ";
     names += algorithm->name;
+  }
+  constexpr std::string_view kLevelled = "hierarchical:";
+  if (name.starts_with(kLevelled)) {
+    auto whole = find_algorithm(collective, kLevelled.substr(0, kLevelled.size() - 1));
+    return whole ? hierarchical_of(**whole, name, name.substr(kLevelled.size())) : std::move(whole);
   }
   return Status::error(Code::invalid_argument, "{} has no algorithm \"{}\"; there are: {}",
                        name_of(collective), name, names);

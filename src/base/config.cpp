@@ -98,6 +98,19 @@ constexpr Setting kSettings[] = {
        return true;
      },
      [](const Config& config) { return std::to_string(config.ranks_per_node); }},
+    {"WIA_LEVELS", "levels of the machine, from the innermost, that hierarchical algorithms have levels for",
+     "numa, node, switch and numbers of ranks, separated by commas",
+     [](std::string_view text, Config& config) {
+       config.levels = text;
+       return text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789,") == text.npos;
+     },
+     [](const Config& config) { return config.levels; }},
+    {"WIA_SWITCH", "the switch that this node hangs on; empty: what Slurm says", "a name without line ends",
+     [](std::string_view text, Config& config) {
+       config.switch_name = text;
+       return text.find('\n') == text.npos;
+     },
+     [](const Config& config) { return config.switch_name; }},
     {"WIA_DETERMINISTIC", "1: results do not depend on size and algorithm", "0 or 1",
      [](std::string_view text, Config& config) {
        config.deterministic = text == "1";
@@ -160,6 +173,12 @@ bool is_known(std::string_view variable) {
          std::find(kLaunchVariables.begin(), kLaunchVariables.end(), variable) != kLaunchVariables.end();
 }
 
+// Slurm names all switches above a node, and the node: "core.leaf3.node17".
+std::string switch_of(const std::string& address) {
+  const size_t node = address.rfind('.');
+  return node == std::string::npos ? "" : address.substr(0, node);
+}
+
 void list_unknown(std::vector<Config::Item>& items) {
   std::vector<std::string> entries = environment_entries();
   std::sort(entries.begin(), entries.end());
@@ -176,6 +195,7 @@ void list_unknown(std::vector<Config::Item>& items) {
 
 Result<Config> Config::from_environment() {
   Config config;
+  config.switch_name = switch_of(environment("SLURM_TOPOLOGY_ADDR").value_or(""));
   for (const Setting& setting : kSettings) {
     const auto text = environment(setting.variable);
     const bool given = text && !text->empty();

@@ -18,6 +18,8 @@ struct Config {
   int64_t init_timeout_ms = 300'000;           // WIA_INIT_TIMEOUT, seconds: until all ranks have come
   int64_t late_notice_ms = 30'000;             // WIA_LATE_NOTICE, seconds: then one line says who is missing
   int ranks_per_node = 0;          // WIA_RANKS_PER_NODE: imposes nodes of so many ranks; 0: as it is
+  std::string levels;              // WIA_LEVELS: "numa,node,switch"; empty: nodes alone
+  std::string switch_name;         // WIA_SWITCH, or from SLURM_TOPOLOGY_ADDR: what this node hangs on
   bool deterministic = false;      // WIA_DETERMINISTIC: 0 or 1
   bool strict = false;             // WIA_STRICT: 0 or 1
   std::string algorithms;          // WIA_ALGORITHM: "all_reduce=ring,broadcast=knomial"

@@ -63,17 +63,21 @@ class Planner {
   std::vector<std::string> algorithms_for(Kind kind) {
     const std::string& name = options_.algorithm;
     if (name == "auto" || (name == "all" && !kind)) return {"auto"};
+    std::vector<const Algorithm*> algorithms;
+    if (kind && name == "all") {
+      algorithms = algorithms_of(*kind);
+    } else if (kind) {
+      if (auto found = find_algorithm(*kind, name)) algorithms = {*found};
+    }
     std::vector<std::string> names;
-    bool known = false;
-    for (const Algorithm* algorithm : kind ? algorithms_of(*kind) : std::vector<const Algorithm*>()) {
-      if (name != "all" && name != algorithm->name) continue;
-      known = true;
+    for (const Algorithm* algorithm : algorithms) {
       const Status status = fits(*algorithm);
       if (status) names.emplace_back(algorithm->name);
       if (!status)
         leave_out("--algorithm", fmt::format("{} of {}: {}", algorithm->name, name_of(kind), status.text()));
     }
-    if (!known) leave_out("--algorithm", fmt::format("{}: has no algorithm {}", name_of(kind), name));
+    if (algorithms.empty())
+      leave_out("--algorithm", fmt::format("{}: has no algorithm {}", name_of(kind), name));
     return names;
   }
 
@@ -85,8 +89,10 @@ class Planner {
     shape.collective = algorithm.collective;
     shape.ranks = ranks_;
     shape.root = wia::has_root(algorithm.collective) ? options_.root : 0;
-    if (config_.ranks_per_node > 0 && config_.ranks_per_node < ranks_)
-      for (int rank = 0; rank < ranks_; ++rank) shape.node.push_back(rank / config_.ranks_per_node);
+    if (config_.ranks_per_node > 0 && config_.ranks_per_node < ranks_) {
+      auto& node = shape.units.emplace_back();
+      for (int rank = 0; rank < ranks_; ++rank) node.push_back(rank / config_.ranks_per_node);
+    }
     for (shape.rank = 0; shape.rank < ranks_; ++shape.rank) {
       shape.in_place = in_place_at(algorithm.collective, shape.rank);
       auto schedule = algorithm.build(shape);

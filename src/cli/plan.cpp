@@ -1,5 +1,6 @@
 // wia plan: prints the schedule of a rank, or a summary for all ranks.
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -19,7 +20,8 @@ constexpr int kMostLines = 64;  // of the table of ranks
 
 struct Options {
   std::string collective, algorithm;
-  int ranks = 0, root = 0, nodes = 1;
+  int ranks = 0, root = 0;
+  std::vector<int> units = {1};  // by level, from the innermost
   std::optional<int> rank;
   bool in_place = false;
 };
@@ -31,8 +33,11 @@ Shape shape_of(const Options& options, Collective collective, int rank) {
   shape.rank = rank;
   shape.root = options.root;
   shape.in_place = options.in_place;
-  for (int r = 0; options.nodes > 1 && r < options.ranks; ++r)
-    shape.node.push_back(static_cast<int>(int64_t{r} * options.nodes / options.ranks));
+  for (const int units : options.units) {
+    auto& unit = shape.units.emplace_back();
+    for (int r = 0; r < options.ranks; ++r)
+      unit.push_back(static_cast<int>(int64_t{r} * units / options.ranks));
+  }
   return shape;
 }
 
@@ -112,11 +117,17 @@ int run(const Options& options) {
       throw CLI::ValidationError(name, fmt::format("{} is not in {}..{}", value, low, high));
   };
   check("--root", options.root, 0, options.ranks - 1);
-  check("--nodes", options.nodes, 1, options.ranks);
+  for (size_t l = 0; l < options.units.size(); ++l) {
+    check("--nodes", options.units[l], 1, l == 0 ? options.ranks : options.units[l - 1]);
+    if (l > 0 && options.units[l - 1] % options.units[l] != 0)
+      throw CLI::ValidationError(
+          "--nodes", fmt::format("{} units cannot lie in {}", options.units[l - 1], options.units[l]));
+  }
   if (options.rank) check("--rank", *options.rank, 0, options.ranks - 1);
 
   fmt::print("{} {}: {}\n", name_of(*collective), options.algorithm, algorithm.value()->summary);
-  fmt::print("{} ranks on {} node{}", options.ranks, options.nodes, options.nodes == 1 ? "" : "s");
+  fmt::print("{} ranks on {} node{}", options.ranks, fmt::join(options.units, ", "),
+             options.units == std::vector<int>{1} ? "" : "s");
   if (has_root(*collective)) fmt::print(", root {}", options.root);
   fmt::print("{}\n", options.in_place ? ", in place" : "");
   options.rank ? print_one(*algorithm.value(), options) : print_all(*algorithm.value(), options);
@@ -135,8 +146,12 @@ void add_plan(CLI::App& app, Invocation& invocation) {
   command->add_option("--algorithm", options->algorithm, "An algorithm of it")->required();
   command->add_option("--rank", options->rank, "The steps of this rank; without: a summary of all ranks");
   command->add_option("--root", options->root, "The root, of collectives that have one (default 0)");
-  command->add_option("--nodes", options->nodes,
-                      "Nodes that the ranks are spread over, in order (default 1)");
+  command
+      ->add_option("--nodes", options->units,
+                   "Nodes that the ranks are spread over, in order (default 1);\n"
+                   "several levels, from the innermost: 8,4,2 (sockets, nodes, switches)")
+      ->delimiter(',')
+      ->check(CLI::Range(1, kMostRanks));
   command->add_flag("--in-place", options->in_place, "As for a call whose output is its input");
   command->callback([=, &invocation] { invocation.exit_code = run(*options); });
 }

@@ -35,7 +35,9 @@ std::vector<const Algorithm*> chosen(const Options& options) {
   if (!algorithms.empty()) return algorithms;
   if (!collective)
     throw CLI::ValidationError("--algorithm", fmt::format("no collective has \"{}\"", options.algorithm));
-  throw CLI::ValidationError("--algorithm", find_algorithm(*collective, options.algorithm).status().text());
+  auto found = find_algorithm(*collective, options.algorithm);
+  if (!found) throw CLI::ValidationError("--algorithm", found.status().text());
+  return {*found};
 }
 
 void show_progress(size_t done, size_t all, const Proof& proof) {

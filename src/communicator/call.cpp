@@ -151,17 +151,20 @@ Status check(const Call& call, int rank, int ranks) {
   return {};
 }
 
-CallSignature sign(const Call& call, uint8_t algorithm, int ranks) {
+CallSignature sign(const Call& call, const Algorithm& algorithm, int ranks) {
   CallSignature s;
   s.count = call.counts && !call.recv_counts ? sum(call.counts, ranks) : call.count;
   s.root = call.root;
   s.collective = static_cast<uint8_t>(call.collective);
   s.dtype = static_cast<uint8_t>(call.dtype);
   s.op = static_cast<uint8_t>(call.op);
-  s.algorithm = algorithm;
+  s.algorithm = static_cast<uint8_t>((algorithm.row ? algorithm.row : &algorithm) - all_algorithms().data());
+  if (algorithm.row) s.algorithm |= kNamedLevels;
   uint64_t hash = mix(0x5851f42d4c957f2d, s.count);
   hash = mix(hash, uint64_t{static_cast<uint32_t>(s.root)} << 32 | uint64_t{s.collective} << 24 |
-                       uint64_t{s.dtype} << 16 | uint64_t{s.op} << 8 | algorithm);
+                       uint64_t{s.dtype} << 16 | uint64_t{s.op} << 8 | s.algorithm);
+  for (int l = 0; algorithm.row && l < algorithm.levels.count; ++l)
+    hash = mix(hash, static_cast<uint64_t>(algorithm.levels.named[static_cast<size_t>(l)]) + 1);
   if (call.counts && !call.recv_counts)
     for (int r = 0; r < ranks; ++r) hash = mix(hash, call.counts[r]);
   s.content = static_cast<uint32_t>(hash >> 32);
@@ -180,8 +183,10 @@ std::string describe(const CallSignature& s) {
   text += fmt::format(" of {} {}", s.count, name_of(static_cast<DType>(s.dtype)));
   if (reduces(collective)) text += fmt::format(", {}", name_of(static_cast<Op>(s.op)));
   if (has_root(collective)) text += fmt::format(", root {}", s.root);
-  if (s.algorithm < all_algorithms().size())
-    text += fmt::format(", algorithm {}", all_algorithms()[s.algorithm].name);
+  const size_t row = s.algorithm & ~kNamedLevels;
+  if (row < all_algorithms().size())
+    text += fmt::format(", algorithm {}{}", all_algorithms()[row].name,
+                        s.algorithm & kNamedLevels ? " with levels that were named" : "");
   return text;
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "algorithms/algorithm.hpp"
 #include "base/status.hpp"
 #include "reduce/dtype.hpp"
 #include "schedule/collective.hpp"
@@ -39,8 +40,11 @@ size_t recv_elements(const Call& call, int rank, int ranks);
 // As design.md counts the bytes of a call: what algorithm choice goes by. The same on all ranks.
 size_t call_bytes(const Call& call, int ranks);
 
+// In CallSignature::algorithm, beside the row of the table: its levels were named.
+constexpr uint8_t kNamedLevels = 0x80;
+
 // Everything but the sequence number, which resign() sets, with the hash that goes with it.
-CallSignature sign(const Call& call, uint8_t algorithm, int ranks);
+CallSignature sign(const Call& call, const Algorithm& algorithm, int ranks);
 void resign(uint64_t sequence, CallSignature* signature);
 // "call 17: all_reduce of 1000 float32, sum, algorithm two_phase"
 std::string describe(const CallSignature& signature);

@@ -21,10 +21,6 @@ void fill_offsets(const size_t* counts, const size_t* offsets, int ranks, std::v
   for (size_t r = 0, at = 0; r < copy->size(); at += counts[r++]) (*copy)[r] = offsets ? offsets[r] : at;
 }
 
-uint32_t index_of(const Algorithm* algorithm) {
-  return static_cast<uint32_t>(algorithm - all_algorithms().data());
-}
-
 }  // namespace
 
 Result<std::pair<const Algorithm*, std::string>> Communicator::choose(const Call& call) const {
@@ -56,7 +52,7 @@ Result<const Communicator::CachedSchedule*> Communicator::schedule_for(const Cal
   shape.root = has_root(call.collective) ? call.root : 0;
   shape.in_place = in_place(call, rank_, size());
   shape.even = !call.counts;
-  shape.node = node_;
+  shape.units = units_;
   const uint64_t key =
       uint64_t{shape.even} << 1 | uint64_t{shape.in_place} | static_cast<uint64_t>(shape.root) << 8;
   for (const auto& cached : schedules_)
@@ -147,7 +143,7 @@ Status Communicator::bind(const Call& call, Operation* operation) {
   choose_slices(call, &b, schedule);
   operation->call = call;
   operation->settings = settings_;
-  operation->signature = sign(call, static_cast<uint8_t>(index_of(cached.value()->algorithm)), size());
+  operation->signature = sign(call, *cached.value()->algorithm, size());
   resign(++sequence_, &operation->signature);
   return {};
 }

@@ -31,11 +31,10 @@ Communicator::Communicator(std::shared_ptr<World> world, std::vector<int> member
       slice_bytes_(world_->config().slice_bytes ? world_->config().slice_bytes : kLongestSlice),
       timeout_ms_(world_->config().timeout_ms) {
   deterministic_ = world_->config().deterministic;
-  std::map<int, int> numbers;  // node of the world -> node of this communicator
-  for (const int member : members_)
-    node_.push_back(numbers.emplace(world_->node(member), static_cast<int>(numbers.size())).first->second);
-  num_nodes_ = std::max(static_cast<int>(numbers.size()), 1);
-  if (num_nodes_ == 1) node_.clear();
+  units_ = units_among(world_->units(), members_);
+  std::set<int> nodes;
+  for (const int member : members_) nodes.insert(world_->node(member));
+  num_nodes_ = std::max(static_cast<int>(nodes.size()), 1);
 }
 
 Result<std::shared_ptr<Communicator>> Communicator::create(std::shared_ptr<World> world,

@@ -154,9 +154,9 @@ class Communicator : public Progressible, public std::enable_shared_from_this<Co
   const std::vector<int> members_;
   const int rank_;
   const std::string name_;
-  const size_t staging_bytes_;  // of each rank
-  const size_t slice_bytes_;    // at most
-  std::vector<int> node_;       // of each member; empty: all on one
+  const size_t staging_bytes_;           // of each rank
+  const size_t slice_bytes_;             // at most
+  std::vector<std::vector<int>> units_;  // of the members, as Shape::units
   int num_nodes_ = 1;
 
   mutable std::mutex mutex_;

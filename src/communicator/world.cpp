@@ -71,16 +71,21 @@ Status World::meet(Deadline deadline) {
   all_have_come_ = true;
   const std::string reach = open_heaps(addresses.value());
   // Nobody leaves before all have mapped his memory.
-  auto ready = exchange("ready", everyone, rank_, fmt::format("{} {}", reach, fmt::join(affinity(), ",")),
-                        "to start", deadline);
+  const std::string own = fmt::format("{}\n{}\n{}\n{}\n{}", reach, fmt::join(affinity(), ","), config_.levels,
+                                      sysfs::numa_node_of_cpus(affinity()).value_or(-1), config_.switch_name);
+  auto ready = exchange("ready", everyone, rank_, own, "to start", deadline);
   if (!ready) return ready.take_status();
-  std::vector<std::string> reaches, affinities;
-  for (const std::string& line : ready.value()) {
-    const size_t space = std::min(line.find(' '), line.size());
-    reaches.push_back(line.substr(0, space));
-    affinities.push_back(line.substr(std::min(space + 1, line.size())));
+  std::vector<std::string> reaches, affinities, places;
+  for (std::string& line : ready.value()) {
+    for (std::vector<std::string>* part : {&reaches, &affinities}) {
+      const size_t end = std::min(line.find('\n'), line.size());
+      part->push_back(line.substr(0, end));
+      line.erase(0, std::min(end + 1, line.size()));
+    }
+    places.push_back(std::move(line));
   }
   WIA_RETURN_IF_ERROR(settle_nodes(reaches));
+  WIA_RETURN_IF_ERROR(settle_levels(places));
   if (std::any_of(hosts_.begin(), hosts_.end(), [](int host) { return host != 0; }))
     WIA_RETURN_IF_ERROR(join_network(deadline));
   choose_wait_policy(affinities);
@@ -133,9 +138,27 @@ Status World::settle_nodes(const std::vector<std::string>& reaches) {
         return Status::error(Code::unreachable,
                              "rank {} shares no memory with rank {}, and WIA_TRANSPORT is shm", rank_, r);
     }
-    nodes_.push_back(config_.ranks_per_node > 0 ? r / config_.ranks_per_node : hosts_[r]);
+    places_.emplace_back().node = config_.ranks_per_node > 0 ? r / config_.ranks_per_node : hosts_[r];
   }
   if (!heaps_[rank_]) return Status::error(Code::system, "rank {} cannot map its own memory", rank_);
+  return {};
+}
+
+// From each rank's "LEVELS\nNUMA DOMAIN\nSWITCH".
+Status World::settle_levels(const std::vector<std::string>& places) {
+  for (int r = 0; r < size_; ++r) {
+    const std::string& place = places[r];
+    const size_t levels_end = std::min(place.find('\n'), place.size());
+    if (place.substr(0, levels_end) != config_.levels)
+      return Status::error(Code::invalid_argument, "WIA_LEVELS is \"{}\" on rank {} and \"{}\" on rank {}",
+                           config_.levels, rank_, place.substr(0, levels_end), r);
+    const size_t numa_end = std::min(place.find('\n', levels_end + 1), place.size());
+    places_[r].numa = std::atoi(place.c_str() + std::min(levels_end + 1, place.size()));
+    places_[r].switch_name = place.substr(std::min(numa_end + 1, place.size()));
+  }
+  auto units = units_of(config_.levels, places_);
+  if (!units) return units.take_status();
+  units_ = std::move(units.value());
   return {};
 }
 

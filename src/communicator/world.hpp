@@ -10,6 +10,7 @@
 #include "base/wait.hpp"
 #include "bootstrap/launch.hpp"
 #include "bootstrap/store.hpp"
+#include "communicator/units.hpp"
 #include "transport/network_address.hpp"
 #include "transport/ofi_wire.hpp"
 #include "transport/shm_heap.hpp"
@@ -35,7 +36,9 @@ class World {
   // Memory of a rank that this one shares memory with; null for the others.
   const std::shared_ptr<PeerHeap>& heap(int rank) const { return heaps_[rank]; }
   // For the choice of algorithms; ranks of one number share memory unless WIA_RANKS_PER_NODE says otherwise.
-  int node(int rank) const { return nodes_[rank]; }
+  int node(int rank) const { return places_[rank].node; }
+  // The levels of the machine, as Shape::units has them.
+  const std::vector<std::vector<int>>& units() const { return units_; }
 
   // Whether all ranks share memory. If not, there is a network:
   bool has_network() const { return !addresses_.empty(); }
@@ -72,6 +75,7 @@ class World {
   std::vector<int> all_ranks() const;
   std::string open_heaps(const std::vector<std::string>& addresses);
   Status settle_nodes(const std::vector<std::string>& reaches);
+  Status settle_levels(const std::vector<std::string>& places);
   Status join_network(Deadline deadline);
   Status check_families() const;
   void choose_wait_policy(const std::vector<std::string>& affinities);
@@ -85,7 +89,8 @@ class World {
   bool all_have_come_ = false;
   std::vector<std::shared_ptr<PeerHeap>> heaps_;
   std::vector<int> hosts_;  // by rank: the lowest rank that it shares memory with
-  std::vector<int> nodes_;
+  std::vector<RankPlace> places_;
+  std::vector<std::vector<int>> units_;
   std::vector<NetworkAddress> addresses_;
   HashKey network_key_;
   WaitPolicy wait_policy_;

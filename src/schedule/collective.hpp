@@ -1,5 +1,7 @@
 // The collectives, and the shape of a call: all that an algorithm may depend on.
 #pragma once
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -45,6 +47,35 @@ constexpr bool reduces(Collective c) {
   return c == Collective::all_reduce || c == Collective::reduce || c == Collective::reduce_scatter;
 }
 
+// What a level of a hierarchical algorithm runs.
+enum class LevelAlgorithm : uint8_t {
+  direct,
+  pairwise,
+  ring,
+  halving_doubling,
+  recursive_doubling,
+  tree,
+  chain,
+};
+
+constexpr int kMostLevels = 6;
+
+// The algorithms of the levels, named from the innermost. Where a group has more levels than are named, the
+// last is the outermost's, and the one before it serves all between. Where it has fewer, the outer ones are
+// not used. Nothing named: direct.
+struct LevelAlgorithms {
+  std::array<LevelAlgorithm, kMostLevels> named{};
+  uint8_t count = 0;
+
+  constexpr LevelAlgorithm of(int level, int levels) const {
+    if (count == 0) return LevelAlgorithm::direct;
+    const int last = count - 1;
+    if (levels <= count) return named[level];
+    return named[level == levels - 1 ? last : std::max(std::min(level, last - 1), 0)];
+  }
+  bool operator==(const LevelAlgorithms&) const = default;
+};
+
 struct Shape {
   Collective collective = Collective::all_reduce;
   int ranks = 1;
@@ -52,9 +83,11 @@ struct Shape {
   int root = 0;
   bool in_place = false;
   bool even = true;  // all chunks of P-chunk buffers have the same length (false: the v-variants)
-  // node[r]: number of the node that rank r is on, counted from 0 in order of first appearance. Empty: one
-  // node.
-  std::vector<int> node;
+  // The machine, level by level from the innermost, as {NUMA domains, nodes, switches} or {nodes}:
+  // units[l][r] is the number of the unit that rank r is in, counted from 0 in order of first appearance.
+  // Each unit lies in one of the next level. At most kMostLevels - 1; empty: the ranks share one node.
+  std::vector<std::vector<int>> units;
+  LevelAlgorithms level_algorithms;  // of a hierarchical algorithm
 
   bool is_root() const { return rank == root; }
 };

@@ -44,36 +44,57 @@ std::vector<int> roots_of(const Algorithm& algorithm, int ranks) {
 
 struct Layout {
   std::string text;
-  std::vector<int> node;
+  std::vector<std::vector<int>> units;  // Shape::units
 };
 
-Layout nodes_of(int ranks, int size) {
-  Layout layout{fmt::format("nodes of {}", size), {}};
-  for (int r = 0; r < ranks; ++r) layout.node.push_back(r / size);
-  return layout;
+std::vector<int> units_of(int ranks, int size) {
+  std::vector<int> unit;
+  for (int r = 0; r < ranks; ++r) unit.push_back(r / size);
+  return unit;
+}
+
+Layout nodes_of(int ranks, int size) { return {fmt::format("nodes of {}", size), {units_of(ranks, size)}}; }
+
+Layout nested(int ranks, int size, int nodes) {
+  return {fmt::format("units of {} in nodes of {}", size, nodes),
+          {units_of(ranks, size), units_of(ranks, nodes)}};
 }
 
 Layout uneven_nodes(int ranks) {
-  Layout layout{"nodes of 3, 1, 2, 3, 1, 2...", {}};
+  Layout layout{"nodes of 3, 1, 2, 3, 1, 2...", {{}}};
   constexpr int kSizes[] = {3, 1, 2};
-  for (int node = 0; static_cast<int>(layout.node.size()) < ranks; ++node)
-    layout.node.insert(layout.node.end(), static_cast<size_t>(kSizes[node % 3]), node);
-  layout.node.resize(static_cast<size_t>(ranks));
+  std::vector<int>& unit = layout.units[0];
+  for (int node = 0; static_cast<int>(unit.size()) < ranks; ++node)
+    unit.insert(unit.end(), static_cast<size_t>(kSizes[node % 3]), node);
+  unit.resize(static_cast<size_t>(ranks));
+  return layout;
+}
+
+// Nodes have 3, 1, 3, 1 ... of the uneven units.
+Layout uneven_nested(int ranks) {
+  Layout layout = uneven_nodes(ranks);
+  std::vector<int> node;
+  for (const int unit : layout.units[0]) node.push_back(unit / 4 * 2 + (unit % 4 == 3));
+  layout.text = "nodes of 3, 1, 3... units of 3, 1, 2, 3...";
+  layout.units.push_back(std::move(node));
   return layout;
 }
 
 Layout interleaved(int ranks, int nodes) {
-  Layout layout{fmt::format("ranks dealt to {} nodes in turn", nodes), {}};
-  for (int r = 0; r < ranks; ++r) layout.node.push_back(r % nodes);
+  Layout layout{fmt::format("ranks dealt to {} nodes in turn", nodes), {{}}};
+  for (int r = 0; r < ranks; ++r) layout.units[0].push_back(r % nodes);
   return layout;
 }
 
-std::vector<Layout> layouts_of(int ranks) {
-  if (ranks > kMany) return {nodes_of(ranks, 8)};
+// Other algorithms look at no nodes.
+std::vector<Layout> layouts_of(const Algorithm& algorithm, int ranks) {
   std::vector<Layout> layouts = {{"", {}}};
+  if (!std::string_view(algorithm.name).starts_with("hierarchical")) return layouts;
+  if (ranks > kMany) return {nodes_of(ranks, 8), nested(ranks, 4, 16)};
   if (ranks > kSome) {
     for (const int size : {4, 8}) layouts.push_back(nodes_of(ranks, size));
     layouts.push_back(uneven_nodes(ranks));
+    layouts.push_back(nested(ranks, 4, 16));
     return layouts;
   }
   for (const int size : {1, 2, 3, 4, 8})
@@ -81,6 +102,13 @@ std::vector<Layout> layouts_of(int ranks) {
   if (ranks >= 4) layouts.push_back(uneven_nodes(ranks));
   for (const int nodes : {2, 3})
     if (nodes < ranks) layouts.push_back(interleaved(ranks, nodes));
+  if (ranks > 4) layouts.push_back(nested(ranks, 2, 4));
+  if (ranks > 6) layouts.push_back(uneven_nested(ranks));
+  if (ranks > 8) {
+    layouts.push_back(nested(ranks, 2, 4));
+    layouts.back().units.push_back(units_of(ranks, 8));
+    layouts.back().text += " below switches of 8";
+  }
   return layouts;
 }
 
@@ -98,7 +126,7 @@ std::vector<Case::InPlace> in_place_of(const Algorithm& algorithm, int ranks) {
 std::vector<Case> cases_of(const Algorithm& algorithm, int ranks) {
   std::vector<Case> cases;
   int turn = 0;
-  for (const Layout& layout : layouts_of(ranks)) {
+  for (const Layout& layout : layouts_of(algorithm, ranks)) {
     for (const int root : roots_of(algorithm, ranks)) {
       for (const bool even : {true, false}) {
         if (!even && (!algorithm.uneven || !has_uneven(algorithm.collective) || ranks > kMany)) continue;
@@ -109,7 +137,7 @@ std::vector<Case> cases_of(const Algorithm& algorithm, int ranks) {
           one.shape.ranks = ranks;
           one.shape.root = root;
           one.shape.even = even;
-          one.shape.node = layout.node;
+          one.shape.units = layout.units;
           one.layout = layout.text;
           one.turn = turn++;
           one.in_place = in_place;

@@ -1,10 +1,10 @@
-// Every algorithm in the table, on symbols: any number of ranks, any root, in place and not, over nodes of
-// all sorts.
+// Every algorithm, on symbols: any number of ranks, any root, in place and not, over nodes of all sorts, with
+// levels inside and outside of them.
 #include <gtest/gtest.h>
 
-#include "algorithms/algorithm.hpp"
 #include "sanitizers.hpp"
 #include "symbolic.hpp"
+#include "tested.hpp"
 
 namespace wia {
 namespace {
@@ -13,9 +13,16 @@ namespace {
 // for builds that are fast.
 constexpr int kMostRanks = kMemoryIsWatched ? 13 : 33;
 
+using UnitOfRank = std::vector<int> (*)(int ranks);
 struct Layout {
   const char* name;
-  std::vector<int> (*node)(int ranks);
+  std::vector<UnitOfRank> levels;  // from the innermost
+
+  std::vector<std::vector<int>> units(int ranks) const {
+    std::vector<std::vector<int>> units;
+    for (const UnitOfRank unit : levels) units.push_back(unit(ranks));
+    return units;
+  }
 };
 
 std::vector<int> one_node(int) { return {}; }
@@ -51,10 +58,35 @@ std::vector<int> round_robin(int ranks) {
   return node;
 }
 
-constexpr Layout kLayouts[] = {
-    {"one node", one_node},        {"one rank each", each_its_own},  {"pairs", nodes_of<2>},
-    {"fours", nodes_of<4>},        {"eights", nodes_of<8>},          {"uneven", uneven},
-    {"one large node", one_large}, {"two, in turn", round_robin<2>}, {"five, in turn", round_robin<5>},
+template <UnitOfRank kInside, int kSize>
+std::vector<int> blocks_of(int ranks) {
+  std::vector<int> unit = kInside(ranks);
+  for (int& u : unit) u /= kSize;
+  return unit;
+}
+std::vector<int> dealt(int ranks) {
+  std::vector<int> unit = round_robin<6>(ranks);
+  for (int& u : unit) u %= 2;
+  return unit;
+}
+
+const Layout kLayouts[] = {
+    {"one node", {one_node}},
+    {"one rank each", {each_its_own}},
+    {"pairs", {nodes_of<2>}},
+    {"fours", {nodes_of<4>}},
+    {"eights", {nodes_of<8>}},
+    {"uneven", {uneven}},
+    {"one large node", {one_large}},
+    {"two, in turn", {round_robin<2>}},
+    {"five, in turn", {round_robin<5>}},
+    {"pairs in fours", {nodes_of<2>, nodes_of<4>}},
+    {"pairs in sixes", {nodes_of<2>, nodes_of<6>}},
+    {"uneven units by threes", {uneven, blocks_of<uneven, 3>}},
+    {"one rank each, by threes", {each_its_own, nodes_of<3>}},
+    {"six units, in turn, of two nodes", {round_robin<6>, dealt}},
+    {"pairs in fours in eights", {nodes_of<2>, nodes_of<4>, nodes_of<8>}},
+    {"uneven units by twos by twos", {uneven, blocks_of<uneven, 2>, blocks_of<uneven, 4>}},
 };
 
 bool is_hierarchical(const Algorithm& algorithm) {
@@ -68,7 +100,7 @@ void for_each_shape(const Algorithm& algorithm, int ranks, Function&& function) 
   shape.ranks = ranks;
   const int roots = has_root(algorithm.collective) ? ranks : 1;
   for (const Layout& layout : kLayouts) {
-    shape.node = layout.node(ranks);
+    shape.units = layout.units(ranks);
     for (shape.root = 0; shape.root < roots; ++shape.root) {
       for (const bool in_place : {false, true}) {
         for (const bool even : {true, false}) {
@@ -83,12 +115,12 @@ void for_each_shape(const Algorithm& algorithm, int ranks, Function&& function) 
   }
 }
 
-class EveryAlgorithm : public ::testing::TestWithParam<int> {
+class EveryAlgorithm : public ::testing::TestWithParam<const Algorithm*> {
  protected:
-  const Algorithm& algorithm() const { return all_algorithms()[GetParam()]; }
+  static const Algorithm& algorithm() { return *GetParam(); }
   void expect_right(const Shape& shape, const char* layout, const symbolic::Options& options) {
     if (HasFailure()) return;
-    symbolic::Run run(algorithm().build, shape, options);
+    symbolic::Run run([](const Shape& own) { return algorithm().build(own); }, shape, options);
     EXPECT_EQ(run.error(), "") << algorithm().name << ": " << shape.ranks << " ranks, root " << shape.root
                                << ", " << layout << (shape.in_place ? ", in place" : "")
                                << (shape.even ? "" : ", uneven") << ", capacity " << options.capacity
@@ -150,13 +182,8 @@ TEST_P(EveryAlgorithm, SaysWhatItNeeds) {
   EXPECT_NE(schedule.status().text().find("equal length"), std::string::npos);
 }
 
-std::string name_of_test(const ::testing::TestParamInfo<int>& info) {
-  const Algorithm& algorithm = all_algorithms()[info.param];
-  return std::string(name_of(algorithm.collective)) + "_" + algorithm.name;
-}
-
-INSTANTIATE_TEST_SUITE_P(Table, EveryAlgorithm,
-                         ::testing::Range(0, static_cast<int>(all_algorithms().size())), name_of_test);
+INSTANTIATE_TEST_SUITE_P(Table, EveryAlgorithm, ::testing::ValuesIn(tested_algorithms()),
+                         [](const auto& tested) { return test_name(*tested.param); });
 
 TEST(Table, FindsByName) {
   auto ring = find_algorithm(Collective::all_reduce, "ring");

@@ -1,10 +1,10 @@
-// Teams, blocks and columns: what phases are described with.
+// Teams, blocks and levels: what phases are described with.
 #include "algorithms/phase.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "algorithms/nodes.hpp"
+#include "algorithms/levels.hpp"
 #include "algorithms/phases.hpp"
 
 namespace wia {
@@ -42,51 +42,80 @@ TEST(Blocks, OfScatteredChunks) {
   EXPECT_THAT(joined(blocks, 0, 3), ElementsAre(run(4, 2), run(9, 2), run(2, 1)));
 }
 
-Nodes nodes_of(std::vector<int> node, int rank = 0) {
+Levels levels_of(std::vector<std::vector<int>> units, int rank = 0) {
   Shape shape;
-  shape.ranks = static_cast<int>(node.size());
+  shape.ranks = static_cast<int>(units.at(0).size());
   shape.rank = rank;
-  shape.node = std::move(node);
-  return Nodes(shape);
+  shape.units = std::move(units);
+  return Levels(shape);
 }
 
-TEST(Nodes, WithoutInformationAreOne) {
+TEST(Levels, WithoutInformationAreOne) {
   Shape shape;
   shape.ranks = 3;
-  const Nodes nodes(shape);
-  EXPECT_EQ(nodes.count(), 1);
-  EXPECT_EQ(nodes.columns(), 3);
-  EXPECT_THAT(nodes.ranks_of(0), ElementsAre(0, 1, 2));
+  const Levels levels(shape);
+  EXPECT_EQ(levels.count(), 1);
+  EXPECT_EQ(levels.width(0), 3);
+  EXPECT_THAT(levels.ranks_of(0, 0), ElementsAre(0, 1, 2));
 }
 
-TEST(Nodes, OfOneSizeHaveAColumnForEachRank) {
-  const Nodes nodes = nodes_of({0, 1, 0, 1, 0, 1}, 3);
-  EXPECT_EQ(nodes.columns(), 3);
-  EXPECT_EQ(nodes.my_node(), 1);
-  EXPECT_THAT(nodes.ranks_of(1), ElementsAre(1, 3, 5));
-  EXPECT_EQ(nodes.my_node_team().me, 1);
-  EXPECT_THAT(nodes.column_team(2).ranks, ElementsAre(4, 5));
-  EXPECT_EQ(nodes.column_of(3), 1);
+TEST(Levels, OfOneNodeAreOne) { EXPECT_EQ(levels_of({{0, 0, 0}, {0, 0, 0}}).count(), 1); }
+
+TEST(Levels, OfOneSizeHaveAColumnForEachRank) {
+  const Levels levels = levels_of({{0, 1, 0, 1, 0, 1}}, 3);
+  EXPECT_EQ(levels.count(), 2);
+  EXPECT_EQ(levels.width(0), 3);
+  EXPECT_EQ(levels.width(1), 2);
+  EXPECT_EQ(levels.my_unit(0), 1);
+  EXPECT_THAT(levels.ranks_of(0, 1), ElementsAre(1, 3, 5));
+  EXPECT_EQ(levels.team(0, {}).me, 1);
+  EXPECT_THAT(levels.team(1, {2}).ranks, ElementsAre(4, 5));
+  EXPECT_EQ(levels.path_of(3), (Levels::Path{1, 1}));
 }
 
-TEST(Nodes, WithFewRanksServeSeveralColumns) {
-  const Nodes nodes = nodes_of({0, 0, 0, 0, 0, 1, 1, 2});
-  EXPECT_EQ(nodes.columns(), 5);
-  EXPECT_EQ(nodes.served_by(7).count, 5);
-  EXPECT_EQ(nodes.served_by(5).count + nodes.served_by(6).count, 5);
+TEST(Levels, UnitsWithFewRanksServeSeveralColumns) {
+  const std::vector<int> node = {0, 0, 0, 0, 0, 1, 1, 2};
+  EXPECT_EQ(levels_of({node}, 7).my_paths(1).size(), 5u);
+  EXPECT_EQ(levels_of({node}, 5).my_paths(1).size() + levels_of({node}, 6).my_paths(1).size(), 5u);
 }
 
-TEST(Nodes, EveryColumnHasOneServerInEachNode) {
-  for (const std::vector<int>& node : {std::vector<int>{0, 0, 0, 1, 2, 2}, {0, 1, 2, 2, 2, 2, 1, 0, 0, 2}}) {
-    const Nodes nodes = nodes_of(node);
-    for (int column = 0; column < nodes.columns(); ++column) {
-      for (int n = 0; n < nodes.count(); ++n) {
-        const int server = nodes.server(n, column);
-        const Nodes::Range served = nodes.served_by(server);
-        EXPECT_EQ(nodes.node_of(server), n);
-        EXPECT_GE(column, served.first);
-        EXPECT_LT(column, served.first + served.count);
+// Four ranks a node, two a socket; two nodes a switch.
+TEST(Levels, NestedHaveTeamsOfOneRankAUnit) {
+  std::vector<std::vector<int>> units(3);
+  for (int rank = 0; rank < 16; ++rank) {
+    units[0].push_back(rank / 2);
+    units[1].push_back(rank / 4);
+    units[2].push_back(rank / 8);
+  }
+  const Levels levels = levels_of(units, 13);
+  EXPECT_EQ(levels.count(), 4);
+  EXPECT_EQ(levels.path_of(13), (Levels::Path{1, 0, 1, 1}));
+  EXPECT_THAT(levels.team(0, {}).ranks, ElementsAre(12, 13));
+  EXPECT_THAT(levels.team(1, {1}).ranks, ElementsAre(13, 15));
+  EXPECT_THAT(levels.team(2, {1, 0}).ranks, ElementsAre(9, 13));
+  EXPECT_THAT(levels.team(3, {1, 0, 1}).ranks, ElementsAre(5, 13));
+  EXPECT_EQ(levels.all_paths(3).size(), 8u);
+  EXPECT_EQ(levels.my_paths(3), (std::vector<Levels::Path>{{1, 0, 1}}));
+}
+
+TEST(Levels, EveryPathHasOneServerInEachUnit) {
+  const std::vector<std::vector<std::vector<int>>> layouts = {
+      {{0, 0, 0, 1, 2, 2}},
+      {{0, 1, 2, 2, 2, 2, 1, 0, 0, 2}},
+      {{0, 1, 2, 2, 3, 3, 3, 4, 0}, {0, 0, 0, 0, 1, 1, 1, 0, 0}}};
+  for (const auto& units : layouts) {
+    const int ranks = static_cast<int>(units[0].size());
+    for (int level = 1; level <= static_cast<int>(units.size()); ++level) {
+      std::vector<int> served(units[level - 1].size(), 0);
+      for (int rank = 0; rank < ranks; ++rank) {
+        const Levels levels = levels_of(units, rank);
+        for (const Levels::Path& path : levels.my_paths(level)) {
+          ++served[levels.my_unit(level - 1)];
+          EXPECT_EQ(levels.server(level - 1, levels.my_unit(level - 1), path), rank);
+        }
       }
+      const size_t paths = levels_of(units).all_paths(level).size();
+      for (const int unit : units[level - 1]) EXPECT_EQ(served[unit], static_cast<int>(paths));
     }
   }
 }

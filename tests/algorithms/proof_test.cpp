@@ -1,16 +1,16 @@
-// Every algorithm in the table, proved by the engine itself (verify/verify.hpp).
+// Every algorithm, proved by the engine itself (verify/verify.hpp).
 #include <gtest/gtest.h>
 
-#include "algorithms/algorithm.hpp"
+#include "tested.hpp"
 #include "verify/verify.hpp"
 
 namespace wia {
 namespace {
 
-class TableAlgorithm : public ::testing::TestWithParam<int> {};
+class TableAlgorithm : public ::testing::TestWithParam<const Algorithm*> {};
 
 TEST_P(TableAlgorithm, IsProven) {
-  const Algorithm* algorithm = &all_algorithms()[GetParam()];
+  const Algorithm* algorithm = GetParam();
   VerifyOptions options;
   options.ranks = {1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16, 17};
   const std::vector<Proof> proofs = verify_all(std::span(&algorithm, 1), options);
@@ -18,12 +18,8 @@ TEST_P(TableAlgorithm, IsProven) {
   EXPECT_EQ(proofs[0].proven, options.ranks);
 }
 
-INSTANTIATE_TEST_SUITE_P(Table, TableAlgorithm,
-                         ::testing::Range(0, static_cast<int>(all_algorithms().size())),
-                         [](const auto& tested) {
-                           const Algorithm& algorithm = all_algorithms()[tested.param];
-                           return std::string(name_of(algorithm.collective)) + "_" + algorithm.name;
-                         });
+INSTANTIATE_TEST_SUITE_P(Table, TableAlgorithm, ::testing::ValuesIn(tested_algorithms()),
+                         [](const auto& tested) { return test_name(*tested.param); });
 
 }  // namespace
 }  // namespace wia

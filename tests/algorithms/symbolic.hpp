@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <functional>
 #include <map>
 #include <random>
 #include <string>
@@ -33,9 +34,9 @@ struct Options {
 
 class Run {
  public:
-  using Build = Result<Schedule> (*)(const Shape&);
+  using Build = std::function<Result<Schedule>(const Shape&)>;
 
-  Run(Build build, const Shape& shape, const Options& options)
+  Run(const Build& build, const Shape& shape, const Options& options)
       : shape_(shape),
         options_(options),
         random_(options.seed),
