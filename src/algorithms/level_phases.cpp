@@ -100,9 +100,9 @@ Result<LevelAlgorithms> parse_levels(Collective collective, std::string_view nam
     const std::string_view name = names.substr(0, end);
     const LevelPhases* phases = find(name);
     if (!phases || !fits(collective, *phases, last))
-      return Status::error(Code::invalid_argument, "\"{}\" is nothing that the {} of {} can run; there are: {}",
-                           name, last ? "outermost level" : "inner levels", name_of(collective),
-                           names_for(collective, last));
+      return Status::error(
+          Code::invalid_argument, "\"{}\" is nothing that the {} of {} can run; there are: {}", name,
+          last ? "outermost level" : "inner levels", name_of(collective), names_for(collective, last));
     if (levels.count == kMostLevels)
       return Status::error(Code::invalid_argument, "more than {} levels are named", kMostLevels);
     levels.named[levels.count++] = phases->algorithm;

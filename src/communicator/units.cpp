@@ -21,7 +21,8 @@ std::vector<int> numbered(size_t count, KeyOf&& key_of) {
 Result<std::vector<int>> level_of(std::string_view name, const std::vector<RankPlace>& places) {
   if (name == "node") return numbered(places.size(), [&](size_t rank) { return places[rank].node; });
   if (name == "numa")
-    return numbered(places.size(), [&](size_t rank) { return std::pair(places[rank].node, places[rank].numa); });
+    return numbered(places.size(),
+                    [&](size_t rank) { return std::pair(places[rank].node, places[rank].numa); });
   if (name == "switch") return numbered(places.size(), [&](size_t rank) { return places[rank].switch_name; });
   const auto ranks = parse_integer(name);
   if (!ranks || *ranks < 1)
@@ -32,7 +33,8 @@ Result<std::vector<int>> level_of(std::string_view name, const std::vector<RankP
 
 }  // namespace
 
-Result<std::vector<std::vector<int>>> units_of(std::string_view levels, const std::vector<RankPlace>& places) {
+Result<std::vector<std::vector<int>>> units_of(std::string_view levels,
+                                               const std::vector<RankPlace>& places) {
   std::vector<std::vector<int>> units;
   std::vector<std::string_view> names;
   for (bool last = levels.empty(); !last;) {
@@ -54,10 +56,11 @@ Result<std::vector<std::vector<int>>> units_of(std::string_view levels, const st
     for (size_t rank = 0; !units.empty() && rank < places.size(); ++rank) {
       const size_t other = first.emplace(units.back()[rank], rank).first->second;
       if ((*level)[other] != (*level)[rank])
-        return Status::error(Code::invalid_argument,
-                             "WIA_LEVELS: ranks {} and {} share a unit of level {} but none of level {}, which "
-                             "should be around it",
-                             other, rank, names[units.size() - 1], name);
+        return Status::error(
+            Code::invalid_argument,
+            "WIA_LEVELS: ranks {} and {} share a unit of level {} but none of level {}, which "
+            "should be around it",
+            other, rank, names[units.size() - 1], name);
     }
     units.push_back(std::move(*level));
   }

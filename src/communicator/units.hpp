@@ -15,9 +15,9 @@ struct RankPlace {
   std::string switch_name;  // that its node hangs on; empty: not known
 };
 
-// By level, from the innermost: the unit of each rank, as Shape::units has them. `levels`: "numa,node,switch",
-// with numbers for units of so many consecutive ranks; empty: nodes alone. A unit that does not lie in one of
-// the next level is an error that names two ranks.
+// By level, from the innermost: the unit of each rank, as Shape::units has them. `levels`:
+// "numa,node,switch", with numbers for units of so many consecutive ranks; empty: nodes alone. A unit that
+// does not lie in one of the next level is an error that names two ranks.
 Result<std::vector<std::vector<int>>> units_of(std::string_view levels, const std::vector<RankPlace>& places);
 
 // The units of some ranks, numbered anew; outer levels that hold them all in one unit are left out.

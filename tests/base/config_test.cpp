@@ -32,7 +32,7 @@ TEST_F(ConfigTest, DefaultsAreThoseOfTheStruct) {
   ASSERT_TRUE(config.ok());
   EXPECT_EQ(config.value().timeout_ms, 600'000);
   EXPECT_EQ(config.value().wait, "auto");
-  EXPECT_EQ(config.value().items.size(), 14u);
+  EXPECT_EQ(config.value().items.size(), 16u);
   for (const Config::Item& each : config.value().items) {
     EXPECT_EQ(each.origin, "default") << each.variable;
     EXPECT_FALSE(each.meaning.empty()) << each.variable;
@@ -46,9 +46,11 @@ TEST_F(ConfigTest, ReadsEverySetting) {
   setenv("WIA_INIT_TIMEOUT", "10", 1);
   setenv("WIA_LATE_NOTICE", "0.001", 1);
   setenv("WIA_RANKS_PER_NODE", "4", 1);
+  setenv("WIA_LEVELS", "numa,node,16", 1);
+  setenv("WIA_SWITCH", "leaf3", 1);
   setenv("WIA_DETERMINISTIC", "1", 1);
   setenv("WIA_STRICT", "1", 1);
-  setenv("WIA_ALGORITHM", "all_reduce=ring,broadcast=knomial", 1);
+  setenv("WIA_ALGORITHM", "all_reduce=hierarchical:direct:ring,broadcast=knomial", 1);
   setenv("WIA_WAIT", "sleep", 1);
   setenv("WIA_HEAP_SIZE", "1.5G", 1);
   setenv("WIA_STAGING_SIZE", "64K", 1);
@@ -63,9 +65,11 @@ TEST_F(ConfigTest, ReadsEverySetting) {
   EXPECT_EQ(config.init_timeout_ms, 10'000);
   EXPECT_EQ(config.late_notice_ms, 1);
   EXPECT_EQ(config.ranks_per_node, 4);
+  EXPECT_EQ(config.levels, "numa,node,16");
+  EXPECT_EQ(config.switch_name, "leaf3");
   EXPECT_TRUE(config.deterministic);
   EXPECT_TRUE(config.strict);
-  EXPECT_EQ(config.algorithms, "all_reduce=ring,broadcast=knomial");
+  EXPECT_EQ(config.algorithms, "all_reduce=hierarchical:direct:ring,broadcast=knomial");
   EXPECT_EQ(config.wait, "sleep");
   EXPECT_EQ(config.heap_bytes, 3ull << 29);
   EXPECT_EQ(config.staging_bytes, 64u << 10);
@@ -74,6 +78,14 @@ TEST_F(ConfigTest, ReadsEverySetting) {
   EXPECT_EQ(config.nic, "eth0.5,^docker");
   for (const Config::Item& each : config.items) EXPECT_EQ(each.origin, "environment") << each.variable;
   EXPECT_EQ(item(config, "WIA_TIMEOUT")->value, "2.5");
+}
+
+TEST_F(ConfigTest, SlurmNamesTheSwitch) {
+  setenv("SLURM_TOPOLOGY_ADDR", "core.leaf3.node17", 1);
+  EXPECT_EQ(Config::from_environment().value().switch_name, "core.leaf3");
+  setenv("SLURM_TOPOLOGY_ADDR", "node17", 1);
+  EXPECT_EQ(Config::from_environment().value().switch_name, "");
+  unsetenv("SLURM_TOPOLOGY_ADDR");
 }
 
 TEST_F(ConfigTest, EmptyCountsAsNotSet) {
@@ -117,7 +129,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadValue{"WIA_LOG", "loud", "debug, info"}, BadValue{"WIA_TIMEOUT", "-1", "0.001 to"},
         BadValue{"WIA_TIMEOUT", "0", "0.001 to"}, BadValue{"WIA_TIMEOUT", "10s", "0.001 to"},
         BadValue{"WIA_INIT_TIMEOUT", "1e3", "0.001 to"}, BadValue{"WIA_LATE_NOTICE", "1000001", "1000000"},
-        BadValue{"WIA_RANKS_PER_NODE", "-2", "0 to"}, BadValue{"WIA_DETERMINISTIC", "yes", "0 or 1"},
+        BadValue{"WIA_RANKS_PER_NODE", "-2", "0 to"}, BadValue{"WIA_LEVELS", "numa;node", "numa, node"},
+        BadValue{"WIA_DETERMINISTIC", "yes", "0 or 1"},
         BadValue{"WIA_ALGORITHM", "ring", "COLLECTIVE=ALGORITHM"},
         BadValue{"WIA_ALGORITHM", "all_reduce=ring,", "COLLECTIVE=ALGORITHM"},
         BadValue{"WIA_ALGORITHM", "a=b,a=c", "each collective once"}, BadValue{"WIA_WAIT", "poll", "spin"},

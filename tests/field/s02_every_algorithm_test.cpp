@@ -45,6 +45,51 @@ TEST(S02Values, TheValuesOfTheCase) {
   }
 }
 
+// Levels inside or outside of the nodes, with algorithms of their own.
+TEST(S02Values, LevelsOfTheMachine) {
+  expect_good(run_ranks(7, [](int) {
+    setenv("WIA_LEVELS", over().network() ? "node,4" : "2,4,node", 1);
+    wia_communicator_t* w = nullptr;
+    WIA_RUN(start(&w, 60'000));
+    const std::pair<Collective, const char*> all[] = {
+        {Collective::all_reduce, "hierarchical"},
+        {Collective::all_reduce, "hierarchical:direct:ring:recursive_doubling"},
+        {Collective::all_reduce, "hierarchical:ring:pairwise:halving_doubling"},
+        {Collective::all_gather, "hierarchical"},
+        {Collective::all_gather, "hierarchical:ring:direct:halving_doubling"},
+        {Collective::reduce_scatter, "hierarchical:halving_doubling:ring:direct"},
+        {Collective::broadcast, "hierarchical"},
+        {Collective::broadcast, "hierarchical:ring:direct:chain"},
+        {Collective::reduce, "hierarchical:pairwise:ring:chain"},
+        {Collective::all_to_all, "hierarchical"},
+        {Collective::barrier, "hierarchical"}};
+    for (const auto& [collective, name] : all) {
+      auto algorithm = find_algorithm(collective, name);
+      WIA_CHECK(algorithm.ok());
+      WIA_RUN(use(w, **algorithm));
+      for (const size_t count : {size_t{1}, size_t{1000}, size_t{3 * 8192 + 7}}) {
+        if (!check_roots(w, {collective, count, 0, false})) continue;
+        std::fprintf(stderr, "with algorithm %s\n", name);
+        return 1;
+      }
+    }
+    WIA_CHECK(wia_communicator_set_algorithm(w, "all_reduce", "hierarchical:chain") ==
+              WIA_ERROR_INVALID_ARGUMENT);
+    WIA_CHECK(says("chain", "recursive_doubling"));
+    return 0;
+  }));
+}
+
+TEST(S02Values, LevelsThatDoNotNest) {
+  const auto results = run_ranks(4, [](int) {
+    setenv("WIA_LEVELS", over().network() ? "3,node" : "2,3,node", 1);
+    wia_communicator_t* w = nullptr;
+    WIA_CHECK(wia_init(&w) == WIA_ERROR_INVALID_ARGUMENT && says("WIA_LEVELS", "share a unit"));
+    return 0;
+  });
+  expect_good(results);
+}
+
 TEST(S02Values, SlowerWaysOfWaiting) {
   for (const char* wait : {"spin", "yield", "sleep"})
     expect_good(run_ranks(3, [wait](int) {
