@@ -61,15 +61,18 @@ class AllToAll {
     builder_.wait(lanes.in, lanes_of(inside_).in, relayed_);
     if (source_) builder_.wait(lanes.in, lanes_of(first_).out, 1);
     std::vector<Row> next = rows_after(level);
+    const int members = static_cast<int>(levels_.members(level).size()), me = levels_.member_of(rank_, level);
+    const auto before = [&](int round) { return (me + members - round) % members; };
+    const auto behind = [&](int round) { return (me + round) % members; };
+    offsets_ = {0};
+    for (int member = 0; member < members; ++member)
+      offsets_.push_back(offsets_.back() + static_cast<uint32_t>(sources_of(level, member).size()));
     keep(level, next);
-    const Team team = levels_.team(level, Levels::Path{});
-    for (int round = 1; round < team.size(); ++round) send(level, (team.me + round) % team.size(), false);
-    for (int round = 1; round < team.size(); ++round)
-      receive(level, (team.me + team.size() - round) % team.size(), next);
+    for (int round = 1; round < members; ++round) send(level, behind(round), false);
+    for (int round = 1; round < members && !next.empty(); ++round) receive(level, before(round), next);
     if (level < levels_.top()) inside_ = level, relayed_ = builder_.position(lanes.in);
-    for (int round = 1; round < team.size(); ++round) send(level, (team.me + round) % team.size(), true);
-    for (int round = 1; round < team.size(); ++round)
-      deliver(level, (team.me + team.size() - round) % team.size());
+    for (int round = 1; round < members; ++round) send(level, behind(round), true);
+    for (int round = 1; round < members; ++round) deliver(level, before(round));
     here_ = std::move(next);
   }
 
@@ -77,44 +80,37 @@ class AllToAll {
   std::vector<Row> rows_after(int level) {
     std::vector<Row> rows;
     if (level == levels_.top()) return rows;
-    const auto sources = static_cast<uint32_t>(levels_.ranks_of(level, levels_.my_unit(level)).size());
+    const int unit = levels_.my_unit(level);
+    const auto sources = static_cast<uint32_t>(levels_.ranks_of(level, unit).size());
     for (int destination = 0; destination < static_cast<int>(paths_.size()); ++destination) {
-      if (levels_.unit_of(destination, level) == levels_.my_unit(level)) continue;
-      if (levels_.server(level, levels_.my_unit(level), paths_[destination]) == rank_)
+      if (levels_.unit_of(destination, level) == unit) continue;
+      if (levels_.server(level, unit, paths_[destination]) == rank_)
         rows.push_back({destination, scratch(builder_.allocate_scratch(sources))});
     }
     return rows;
   }
 
-  // Where the blocks from a member of this rank's unit are in a row of the level.
-  uint32_t offset_of(int level, int member) const {
-    uint32_t offset = 0;
-    for (int before = 0; before < member; ++before)
-      offset += static_cast<uint32_t>(ranks_of_member(level, before).size());
-    return offset;
-  }
-  std::vector<int> ranks_of_member(int level, int member) const {
-    const int rank = levels_.team(level, Levels::Path{}).ranks[member];
-    return levels_.ranks_of(level - 1, levels_.unit_of(rank, level - 1));
+  // The ranks of a member of this rank's unit; their blocks stand together in a row.
+  std::vector<int> sources_of(int level, int member) const {
+    return levels_.ranks_of(level - 1, levels_.members(level)[member]);
   }
 
   // Rows that stay here.
   void keep(int level, const std::vector<Row>& next) {
     const int me = levels_.member_of(rank_, level);
-    const auto sources = static_cast<uint32_t>(ranks_of_member(level, me).size());
     for (const Row& row : here_) {
       if (goes_to(row, level) != rank_) continue;
       const auto to = std::find_if(next.begin(), next.end(),
                                    [&](const Row& other) { return other.destination == row.destination; });
-      builder_.copy(lanes_of(level).in, to->blocks.plus(offset_of(level, me)), row.blocks, sources,
-                    output(0));
+      builder_.copy(lanes_of(level).in, to->blocks.plus(offsets_[me]), row.blocks,
+                    offsets_[me + 1] - offsets_[me], output(0));
     }
   }
 
   // Tags are destinations while blocks are on the way, sources at their end.
   void send(int level, int member, bool arrives) {
     const int lane = lanes_of(level).out;
-    const std::vector<int> sources = ranks_of_member(level, levels_.member_of(rank_, level));
+    const std::vector<int> sources = sources_of(level, levels_.member_of(rank_, level));
     for (const Row& row : here_) {
       if (levels_.member_serving(level, paths_[row.destination][level]) != member) continue;
       const int to = goes_to(row, level);
@@ -133,23 +129,22 @@ class AllToAll {
   }
 
   void receive(int level, int member, const std::vector<Row>& next) {
-    const std::vector<int> sources = ranks_of_member(level, member);
-    const uint32_t offset = offset_of(level, member);
     for (const Row& row : next) {
-      builder_.recv(lanes_of(level).in, sender(level, member, row.destination), row.blocks.plus(offset),
-                    row.destination, static_cast<uint32_t>(sources.size()), output(0));
+      builder_.recv(lanes_of(level).in, sender(level, member, row.destination),
+                    row.blocks.plus(offsets_[member]), row.destination,
+                    offsets_[member + 1] - offsets_[member], output(0));
     }
   }
 
   void deliver(int level, int member) {
-    for (const Run run : runs_of_ranks(ranks_of_member(level, member))) {
+    for (const Run run : runs_of_ranks(sources_of(level, member))) {
       builder_.recv(lanes_of(level).in, sender(level, member, rank_), output(run.first),
                     static_cast<int>(run.first), run.count);
     }
   }
 
   int sender(int level, int member, int destination) const {
-    return levels_.team(level, paths_[destination]).ranks[member];
+    return levels_.server(level - 1, levels_.members(level)[member], paths_[destination]);
   }
 
   static std::vector<Run> runs_of_ranks(const std::vector<int>& ranks) {
@@ -162,7 +157,8 @@ class AllToAll {
   std::vector<Levels::Path> paths_;  // by rank
   std::optional<Ref> source_;        // the copy to send from; none: the input
   std::vector<Row> here_;
-  int first_ = 0;  // level that does something
+  std::vector<uint32_t> offsets_;  // by member of the level: of its blocks in a row
+  int first_ = 0;                  // level that does something
   int inside_ = 0;
   uint32_t relayed_ = 0;
 };

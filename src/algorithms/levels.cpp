@@ -79,7 +79,7 @@ int Levels::server(int level, int unit, const Path& path) const {
 int Levels::member_of(int rank, int level) const { return index_of(unit_of(rank, level - 1), level); }
 
 int Levels::member_serving(int level, int column) const {
-  const auto size = static_cast<int64_t>(my_unit_at(level).members.size());
+  const auto size = static_cast<int64_t>(members(level).size());
   return static_cast<int>(column * size / width(level));
 }
 
@@ -114,14 +114,14 @@ std::vector<Levels::Path> Levels::my_paths(int levels) const {
 
 Team Levels::team(int level, const Path& path) const {
   Team team;
-  for (const int member : my_unit_at(level).members) team.ranks.push_back(server(level - 1, member, path));
+  for (const int member : members(level)) team.ranks.push_back(server(level - 1, member, path));
   team.me = member_of(rank_, level);
   return team;
 }
 
 Blocks Levels::blocks(int level, const Path& path, std::span<const Path> chunks,
                       std::span<const uint32_t> order) const {
-  std::vector<std::vector<uint32_t>> lists(my_unit_at(level).members.size());
+  std::vector<std::vector<uint32_t>> lists(members(level).size());
   const size_t number = order.empty() ? chunks.size() : order.size();
   for (size_t i = 0; i < number; ++i) {
     const uint32_t chunk = order.empty() ? static_cast<uint32_t>(i) : order[i];

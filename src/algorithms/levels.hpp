@@ -45,6 +45,8 @@ class Levels {
   std::vector<int> ranks_of(int level, int unit) const;
   // Rank that serves a path, whose first level + 1 columns count, in a unit.
   int server(int level, int unit, const Path& path) const;
+  // The units that `level` connects in this rank's unit.
+  std::span<const int> members(int level) const { return my_unit_at(level).members; }
   // Index, among the units that `level` connects in `rank`'s unit, of the one that has the rank.
   int member_of(int rank, int level) const;
   int member_serving(int level, int column) const;  // in this rank's unit

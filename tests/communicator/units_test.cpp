@@ -13,7 +13,8 @@ using ::testing::HasSubstr;
 // Two nodes of four ranks, on two NUMA domains each, below one switch each.
 std::vector<RankPlace> places() {
   std::vector<RankPlace> all;
-  for (int rank = 0; rank < 8; ++rank) all.push_back({rank / 4 * 4, rank / 2 % 2, rank < 4 ? "leaf1" : "leaf2"});
+  for (int rank = 0; rank < 8; ++rank)
+    all.push_back({rank / 4 * 4, rank / 2 % 2, rank < 4 ? "leaf1" : "leaf2"});
   return all;
 }
 
