@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -49,6 +50,8 @@ class JsonNode {
   int count() const { return static_cast<int>(integer(0, kMostItems)); }
   double number() const;  // finite, 0 or more
   double real() const;    // finite
+  bool is_null() const { return json_.is_null(); }
+  std::map<std::string, std::string> texts() const;  // an object whose members are texts
 
  private:
   const Json& json_;
