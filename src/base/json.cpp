@@ -24,7 +24,8 @@ void append(const Json& json, size_t indent, std::string& text) {
   const char* separator = "\n";
   for (const auto& item : json.items()) {
     text += separator + line;
-    if (json.is_object()) text += Json(item.key()).dump(-1, ' ', false, Json::error_handler_t::replace) + ": ";
+    if (json.is_object())
+      text += Json(item.key()).dump(-1, ' ', false, Json::error_handler_t::replace) + ": ";
     append(item.value(), indent + 2, text);
     separator = ",\n";
   }

@@ -11,7 +11,8 @@ namespace wia {
 
 using Json = nlohmann::ordered_json;  // keys stay in the order in which they are set
 
-// For people: an array or object without others inside stands on one line when it fits, else one line a member.
+// For people: an array or object without others inside stands on one line when it fits, else one line a
+// member.
 std::string json_text(const Json& json);
 
 // To a file, or to stdout for "-". Throws std::runtime_error that names the file and says why it cannot be

@@ -33,8 +33,8 @@ std::vector<CellTable> read_tables(const Options& options) {
     machines.insert(table.machine);
     if (!options.machine.empty() && table.machine != options.machine) continue;
     if (table.cells.empty())
-      fmt::print(stderr, "wia tune: {}: {} {} is left out: no call was timed with two choices\n", options.from,
-                 table.machine, name_of(table.collective));
+      fmt::print(stderr, "wia tune: {}: {} {} is left out: no call was timed with two choices\n",
+                 options.from, table.machine, name_of(table.collective));
     else if (table.classes.size() > kMostClasses)
       throw CLI::ValidationError("--from", fmt::format("{}: {} {} has {} choices, at most {} can be learned",
                                                        options.from, table.machine, name_of(table.collective),
@@ -46,8 +46,9 @@ std::vector<CellTable> read_tables(const Options& options) {
     throw CLI::ValidationError("--machine", fmt::format("\"{}\" is not in {}, which has {}", options.machine,
                                                         options.from, fmt::join(machines, ", ")));
   if (!options.output.empty() && options.machine.empty() && machines.size() > 1)
-    throw CLI::ValidationError("-o", fmt::format("a tuning file is of one machine; {} has {}: choose by --machine",
-                                                 options.from, fmt::join(machines, ", ")));
+    throw CLI::ValidationError(
+        "-o", fmt::format("a tuning file is of one machine; {} has {}: choose by --machine", options.from,
+                          fmt::join(machines, ", ")));
   if (tables.empty())
     throw CLI::ValidationError("--from", fmt::format("{}: no call was timed with two choices", options.from));
   return tables;
@@ -115,9 +116,11 @@ void add_tune(CLI::App& app, Invocation& invocation) {
   command->add_option("--file", options->file, "Shows what is in a tuning file");
   command->add_option("--machine", options->machine, "Of the machines in the table only this");
   command->add_option("--default", options->how.default_class, "The choice where nobody chooses (vendor)");
-  command->add_option("--splits", options->how.splits, "Splits of the report (20)")->check(CLI::Range(1, 1000));
+  command->add_option("--splits", options->how.splits, "Splits of the report (20)")
+      ->check(CLI::Range(1, 1000));
   command->add_option("--seed", options->how.seed, "Of splits and folds (1)");
-  command->add_option("--json", options->json, "The report also as JSON to this file; -: only JSON, to stdout");
+  command->add_option("--json", options->json,
+                      "The report also as JSON to this file; -: only JSON, to stdout");
   command->callback([=, &invocation] { invocation.exit_code = run(*options); });
 }
 

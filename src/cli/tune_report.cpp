@@ -11,11 +11,11 @@ std::string percent(const Spread& spread) {
 
 std::string way_text(const WayReport& way) {
   const Spread regret = spread_of(way.splits, &Score::regret);
-  std::string line = fmt::format(
-      "  {:<18} {:>13} {:>13} {:>9.3f} {:>7.3f} {:>7.3f} {:>9.2f}", way.name,
-      percent(spread_of(way.splits, &Score::accuracy)), percent(spread_of(way.splits, &Score::accuracy_within)),
-      geometric_mean(way.splits, &Score::regret), regret.least, regret.most,
-      spread_of(way.splits, &Score::worst_regret).most);
+  std::string line = fmt::format("  {:<18} {:>13} {:>13} {:>9.3f} {:>7.3f} {:>7.3f} {:>9.2f}", way.name,
+                                 percent(spread_of(way.splits, &Score::accuracy)),
+                                 percent(spread_of(way.splits, &Score::accuracy_within)),
+                                 geometric_mean(way.splits, &Score::regret), regret.least, regret.most,
+                                 spread_of(way.splits, &Score::worst_regret).most);
   if (way.extrapolation)
     line += fmt::format("   {:>6.1f} {:>6.1f} {:>7.3f} {:>8.2f}", 100 * way.extrapolation->accuracy,
                         100 * way.extrapolation->accuracy_within, way.extrapolation->regret,
@@ -25,7 +25,8 @@ std::string way_text(const WayReport& way) {
 
 Json spread_json(const WayReport& way, double Score::*figure) {
   const Spread spread = spread_of(way.splits, figure);
-  return {{"mean", spread.mean}, {"deviation", spread.deviation}, {"least", spread.least}, {"most", spread.most}};
+  return {
+      {"mean", spread.mean}, {"deviation", spread.deviation}, {"least", spread.least}, {"most", spread.most}};
 }
 
 Json way_json(const WayReport& way) {
@@ -48,12 +49,18 @@ Json way_json(const WayReport& way) {
 
 std::string report_header(const ReportOptions& options) {
   return fmt::format(
-      "A cell is a call (machine, collective and all that is known of its size and ranks); the time of a class in\n"
-      "it is the median over all its rows, the runs of all run sets together. Regret is the time of the choice /\n"
-      "the time of the best class of the cell. {} splits: a fifth of the cells, stratified by the best class, is\n"
-      "held out, and everything is learned and its parameters chosen on the others alone. Accuracy in percent,\n"
-      "mean +- standard deviation over the splits; within 5 %: the choice takes at most 5 % longer than the best.\n"
-      "Regret is the geometric mean over cells and splits, with the least and most of a split; worst: of any cell.\n",
+      "A cell is a call (machine, collective and all that is known of its size and ranks); the time of a "
+      "class in\n"
+      "it is the median over all its rows, the runs of all run sets together. Regret is the time of the "
+      "choice /\n"
+      "the time of the best class of the cell. {} splits: a fifth of the cells, stratified by the best "
+      "class, is\n"
+      "held out, and everything is learned and its parameters chosen on the others alone. Accuracy in "
+      "percent,\n"
+      "mean +- standard deviation over the splits; within 5 %: the choice takes at most 5 % longer than the "
+      "best.\n"
+      "Regret is the geometric mean over cells and splits, with the least and most of a split; worst: of any "
+      "cell.\n",
       options.splits);
 }
 
@@ -63,11 +70,11 @@ std::string report_text(const CellTable& table, const TableReport& report) {
                                  table.run_sets, report.held_out, fmt::join(table.classes, ", "));
   if (table.single_cells > 0)
     text += fmt::format("  left out: {} cells where one class alone was measured\n", table.single_cells);
-  text += fmt::format("  {:<18} {:>13} {:>13} {:>9} {:>7} {:>7} {:>9}", "", "accuracy", "within 5 %", "regret",
-                      "least", "most", "worst");
+  text += fmt::format("  {:<18} {:>13} {:>13} {:>9} {:>7} {:>7} {:>9}", "", "accuracy", "within 5 %",
+                      "regret", "least", "most", "worst");
   if (report.extrapolated_cells > 0)
-    text += fmt::format("   to {:.0f} ranks ({} cells): accuracy, within, regret, worst", report.extrapolated_ranks,
-                        report.extrapolated_cells);
+    text += fmt::format("   to {:.0f} ranks ({} cells): accuracy, within, regret, worst",
+                        report.extrapolated_ranks, report.extrapolated_cells);
   text += "\n";
   for (const WayReport& way : report.ways) text += way_text(way);
   return text;
@@ -106,9 +113,10 @@ std::string tuning_text(const Tuning& tuning) {
     for (const auto& range : one.svm.features) features.emplace_back(range.feature->name);
     text += fmt::format("  C-SVC, C {:g}, gamma {:g}, {} support vectors; features: {}\n", one.svm.cost,
                         one.svm.gamma, one.svm.vectors.size(), fmt::join(features, ", "));
-    text += fmt::format("  cross-validation, {} folds, {} times: accuracy {:.1f} %, within 5 % {:.1f} %, regret {:.3f}\n",
-                        one.evidence.folds, one.evidence.repeats, 100 * one.evidence.accuracy,
-                        100 * one.evidence.accuracy_within, one.evidence.regret);
+    text += fmt::format(
+        "  cross-validation, {} folds, {} times: accuracy {:.1f} %, within 5 % {:.1f} %, regret {:.3f}\n",
+        one.evidence.folds, one.evidence.repeats, 100 * one.evidence.accuracy,
+        100 * one.evidence.accuracy_within, one.evidence.regret);
   }
   return text;
 }

@@ -28,12 +28,15 @@ constexpr Feature kFeatures[] = {
     {"log2_block_bytes", "bytes / ranks, the length of most messages",
      [](const CallShape& call) { return log2_of(call.bytes / call.ranks); }},
     {"log2_nodes", "nodes", [](const CallShape& call) { return log2_of(call.nodes); }},
-    {"log2_ranks_per_node", "ranks a node", [](const CallShape& call) { return log2_of(call.ranks_per_node); }},
+    {"log2_ranks_per_node", "ranks a node",
+     [](const CallShape& call) { return log2_of(call.ranks_per_node); }},
     {"log2_nics_per_node", "NICs a node", [](const CallShape& call) { return log2_of(call.nics_per_node); }},
-    {"log2_alpha_ns", "latency between nodes", [](const CallShape& call) { return log2_of(call.alpha_us * 1e3); }},
+    {"log2_alpha_ns", "latency between nodes",
+     [](const CallShape& call) { return log2_of(call.alpha_us * 1e3); }},
     {"log2_bandwidth_MBps", "bandwidth between nodes",
      [](const CallShape& call) { return log2_of(call.bandwidth_GBps * 1e3); }},
-    {"log2_dtype_bytes", "bytes of an element", [](const CallShape& call) { return log2_of(call.dtype_bytes); }},
+    {"log2_dtype_bytes", "bytes of an element",
+     [](const CallShape& call) { return log2_of(call.dtype_bytes); }},
 };
 
 }  // namespace

@@ -22,17 +22,23 @@ double LearnedModel::Scaled::scale(double value) const {
 
 std::string flaw_of(const LearnedModel& model) {
   const size_t classes = model.classes.size();
-  if (classes < 1 || classes > kMostClasses) return fmt::format("{} classes, wanted are 1 to {}", classes, kMostClasses);
+  if (classes < 1 || classes > kMostClasses)
+    return fmt::format("{} classes, wanted are 1 to {}", classes, kMostClasses);
   for (size_t c = 0; c < classes; ++c)
-    if (std::find(model.classes.begin(), model.classes.begin() + static_cast<std::ptrdiff_t>(c), model.classes[c]) !=
-        model.classes.begin() + static_cast<std::ptrdiff_t>(c))
+    if (std::find(model.classes.begin(), model.classes.begin() + static_cast<std::ptrdiff_t>(c),
+                  model.classes[c]) != model.classes.begin() + static_cast<std::ptrdiff_t>(c))
       return fmt::format("the class \"{}\" is there twice", model.classes[c]);
   if (model.features.size() > kMostFeatures)
     return fmt::format("{} features, at most {} are used", model.features.size(), kMostFeatures);
   if (!(std::isfinite(model.gamma) && model.gamma > 0)) return "gamma is not above 0";
-  for (const LearnedModel::Scaled& range : model.features)
+  for (size_t f = 0; f < model.features.size(); ++f) {
+    const LearnedModel::Scaled& range = model.features[f];
     if (!(std::isfinite(range.least) && std::isfinite(range.most) && range.least < range.most))
       return fmt::format("the range of {} is empty", range.feature->name);
+    for (size_t g = 0; g < f; ++g)
+      if (model.features[g].feature == range.feature)
+        return fmt::format("the feature {} is there twice", range.feature->name);
+  }
   const size_t pairs = pairs_of(classes);
   if (model.biases.size() != pairs || !finite(model.biases))
     return fmt::format("{} biases, wanted is one for each of {} pairs", model.biases.size(), pairs);
@@ -87,7 +93,8 @@ LearnedSelector::Standings LearnedSelector::standings_of(const CallShape& call) 
 std::vector<size_t> LearnedSelector::order_of(const Standings& standings) const {
   std::vector<size_t> order(model_.classes.size());
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return standings[b] < standings[a]; });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return standings[b] < standings[a]; });
   return order;
 }
 
@@ -101,7 +108,9 @@ std::vector<size_t> LearnedSelector::rank_classes(const CallShape& call) const {
   return order_of(standings_of(call));
 }
 
-std::string_view LearnedSelector::choose(const CallShape& call) const { return model_.classes[choose_class(call)]; }
+std::string_view LearnedSelector::choose(const CallShape& call) const {
+  return model_.classes[choose_class(call)];
+}
 
 std::vector<Candidate> LearnedSelector::explain(const CallShape& call) const {
   const Standings standings = standings_of(call);

@@ -1,9 +1,10 @@
 // Chooses by support vector machines, as learned from measured cells (src/tune).
 //
-// For every pair of classes a C-SVC with a radial kernel says which of the two is the faster, and the class that
-// wins most pairs is chosen (libsvm's one against one); among equals it is the clearest winner. All pairs
-// share their support vectors, so a choice costs one kernel value a vector. Outside the range that was measured
-// the nearest measured value of a feature counts. LearnedModel is data; LearnedSelector is thread safe.
+// For every pair of classes a C-SVC with a radial kernel says which of the two is the faster, and the class
+// that wins most pairs is chosen (libsvm's one against one); among equals it is the clearest winner. All
+// pairs share their support vectors, so a choice costs one kernel value a vector. Outside the range that was
+// measured the nearest measured value of a feature counts. LearnedModel is data; LearnedSelector is thread
+// safe.
 #pragma once
 #include <array>
 

@@ -1,5 +1,5 @@
-// Who chooses for a call: rules, a cost model, or what was learned. A selector is made for one collective of one
-// machine.
+// Who chooses for a call: rules, a cost model, or what was learned. A selector is made for one collective of
+// one machine.
 //
 // Choosing is pure, thread safe and allocates nothing; explaining is for people.
 #pragma once

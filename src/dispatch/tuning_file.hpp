@@ -1,9 +1,9 @@
 // The tuning file, schema "wia.tuning/1": docs/formats/tuning.md. Of one machine; per collective the measured
 // cells and what was learned from them.
 //
-// Pure but for the functions that take a path. Thread safe. What is read is whole and consistent, or refused: errors
-// (Code::invalid_argument; Code::system where the file cannot be read or written) name the file and the place
-// in it.
+// Pure but for the functions that take a path. Thread safe. What is read is whole and consistent, or refused:
+// errors (Code::invalid_argument; Code::system where the file cannot be read or written) name the file and
+// the place in it.
 #pragma once
 #include <map>
 #include <optional>

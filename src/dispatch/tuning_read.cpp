@@ -42,7 +42,8 @@ LearnedModel::Vector read_vector(Node node, size_t features, size_t pairs) {
     values.refuse(fmt::format("has {} numbers, there are {} features", vector.values.size(), features));
   vector.weights = weights.array(as_real);
   if (vector.weights.size() != pairs)
-    weights.refuse(fmt::format("has {} numbers, there are {} pairs of classes", vector.weights.size(), pairs));
+    weights.refuse(
+        fmt::format("has {} numbers, there are {} pairs of classes", vector.weights.size(), pairs));
   node.no_others();
   return vector;
 }
@@ -128,7 +129,8 @@ CollectiveTuning read_collective(Node node) {
 Tuning read_all(Node node) {
   Tuning tuning;
   // The schema first: of another version nothing else is looked at.
-  if (node.member("schema").string() != "wia.tuning/1") node.member("schema").refuse_value("\"wia.tuning/1\"");
+  if (node.member("schema").string() != "wia.tuning/1")
+    node.member("schema").refuse_value("\"wia.tuning/1\"");
   tuning.machine = node.member("machine").string();
   if (auto conditions = node.optional_member("conditions")) tuning.conditions = conditions->texts();
   const Node collectives = node.member("collectives");

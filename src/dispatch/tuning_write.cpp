@@ -19,12 +19,8 @@ Json cell_json(const CollectiveTuning::Cell& cell) {
 }
 
 Json svm_json(const LearnedModel& model) {
-  Json json = {{"kernel", "rbf"},
-               {"gamma", model.gamma},
-               {"C", model.cost},
-               {"features", Json::array()},
-               {"pairs", Json::array()},
-               {"biases", model.biases},
+  Json json = {{"kernel", "rbf"},           {"gamma", model.gamma},   {"C", model.cost},
+               {"features", Json::array()}, {"pairs", Json::array()}, {"biases", model.biases},
                {"vectors", Json::array()}};
   for (const auto& range : model.features)
     json["features"].push_back({{"name", range.feature->name},

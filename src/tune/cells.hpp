@@ -1,8 +1,8 @@
 // Timings as cells: what one call took by each choice.
 //
-// A cell is a call of a collective on a machine: everything but the choice and the run is the same. The time of
-// a choice in a cell is the median over all its rows there: repeated runs disagree, and a run with an accident
-// must not decide. Pure; thread safe.
+// A cell is a call of a collective on a machine: everything but the choice and the run is the same. The time
+// of a choice in a cell is the median over all its rows there: repeated runs disagree, and a run with an
+// accident must not decide. Pure; thread safe.
 #pragma once
 #include <string>
 #include <vector>
@@ -16,8 +16,8 @@ struct Cell {
   std::vector<double> seconds;  // by class; NaN: not measured
 
   bool measured(size_t c) const { return seconds[c] == seconds[c]; }
-  size_t best() const;                 // the class of the least time; of equals the first
-  double regret(size_t c) const;       // its time / the least; NaN: not measured
+  size_t best() const;            // the class of the least time; of equals the first
+  double regret(size_t c) const;  // its time / the least; NaN: not measured
 };
 
 // Of one machine and collective.

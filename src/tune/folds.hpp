@@ -6,8 +6,8 @@
 
 namespace wia {
 
-// The part (0 to parts - 1) of each item. Stratified: of the items with one label each part has the same number, or
-// one more.
+// The part (0 to parts - 1) of each item. Stratified: of the items with one label each part has the same
+// number, or one more.
 std::vector<int> stratified_parts(const std::vector<size_t>& labels, int parts, uint64_t seed);
 
 }  // namespace wia

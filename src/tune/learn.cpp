@@ -20,8 +20,12 @@ CollectiveTuning learn(const CellTable& table, const TrainOptions& options) {
   CollectiveTuning tuning;
   tuning.collective = table.collective;
   tuning.svm = std::move(trained.model);
-  tuning.evidence = {static_cast<int>(all.size()), options.folds, options.repeats, trained.validation.accuracy,
-                     trained.validation.accuracy_within, trained.validation.regret};
+  tuning.evidence = {static_cast<int>(all.size()),
+                     options.folds,
+                     options.repeats,
+                     trained.validation.accuracy,
+                     trained.validation.accuracy_within,
+                     trained.validation.regret};
   for (const Cell& cell : table.cells) tuning.cells.push_back(measured(cell));
   return tuning;
 }

@@ -1,7 +1,7 @@
 // How well what is learned chooses where it has not seen, beside simpler ways to choose.
 //
-// Deterministic. Thread safe. Of every split a fifth of the cells, stratified by the best class, is held out: all ways
-// are given the other cells alone, and are scored on those.
+// Deterministic. Thread safe. Of every split a fifth of the cells, stratified by the best class, is held out:
+// all ways are given the other cells alone, and are scored on those.
 #pragma once
 #include <functional>
 #include <optional>
@@ -29,10 +29,10 @@ struct WayReport {
 };
 
 struct TableReport {
-  size_t cells = 0, held_out = 0;      // held_out: of the first split
-  double extrapolated_ranks = 0;       // trained below so many ranks, tested on them; 0: not done
+  size_t cells = 0, held_out = 0;  // held_out: of the first split
+  double extrapolated_ranks = 0;   // trained below so many ranks, tested on them; 0: not done
   size_t extrapolated_cells = 0;
-  std::vector<WayReport> ways;         // the learned one first
+  std::vector<WayReport> ways;  // the learned one first
 };
 
 TableReport report_on(const CellTable& table, const ReportOptions& options);

@@ -1,8 +1,8 @@
 // How good choices are. Pure; thread safe.
 //
-// Regret is the time of the choice / the time of the best in that cell, both medians over the runs: 1 is perfect. A
-// class that was not measured in a cell cannot be judged there, so who ranks classes is judged by the first
-// that was.
+// Regret is the time of the choice / the time of the best in that cell, both medians over the runs: 1 is
+// perfect. A class that was not measured in a cell cannot be judged there, so who ranks classes is judged by
+// the first that was.
 #pragma once
 #include <functional>
 #include <string>

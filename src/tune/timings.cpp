@@ -85,7 +85,8 @@ struct Column {
 // Where each known column stands.
 class Header {
  public:
-  Header(const std::vector<std::string_view>& fields, std::vector<std::string>& ignored) : width_(fields.size()) {
+  Header(const std::vector<std::string_view>& fields, std::vector<std::string>& ignored)
+      : width_(fields.size()) {
     for (const Quantity& quantity : call_quantities()) quantities_.push_back({{quantity.name}, {}});
     for (size_t i = 0; i < fields.size(); ++i) place(fields, i, ignored);
     for (const Column* column : {&machine_, &collective_, &choice_, &time_, &quantities_[0], &quantities_[1]})
@@ -109,8 +110,8 @@ class Header {
       if (quantities_[i].position) read(call_quantities()[i], fields[*quantities_[i].position], timing.call);
     timing.seconds = read_number(time_name_, fields[*time_.position]) * to_seconds_;
     if (!(timing.seconds > 0 && timing.seconds <= kLongestSeconds))
-      refuse("{} is {}, wanted is a time above 0, of at most {} s", time_name_, quoted(fields[*time_.position]),
-             kLongestSeconds);
+      refuse("{} is {}, wanted is a time above 0, of at most {} s", time_name_,
+             quoted(fields[*time_.position]), kLongestSeconds);
     return timing;
   }
 

@@ -22,15 +22,16 @@ struct Weight {
 };
 using Metric = std::span<const Weight>;
 
-// What a choice hangs on differs: on bytes and ranks where latency and bandwidth are weighed, on the length of a
-// block where a library underneath switches its protocol by it. Cross-validation tells which; the first
+// What a choice hangs on differs: on bytes and ranks where latency and bandwidth are weighed, on the length
+// of a block where a library underneath switches its protocol by it. Cross-validation tells which; the first
 // stands unless another is clearly better.
 constexpr Weight kCallSize[] = {{"log2_bytes", 1}, {"log2_ranks", 1}, {"log2_block_bytes", 0}};
 constexpr Weight kBoth[] = {{"log2_bytes", 0.5}, {"log2_ranks", 0.5}, {"log2_block_bytes", 1}};
 constexpr Weight kBlockSize[] = {{"log2_bytes", 0}, {"log2_ranks", 0.25}, {"log2_block_bytes", 1}};
 constexpr Metric kMetrics[] = {kCallSize, kBoth, kBlockSize};
 
-// Coarse steps by factors, as libsvm's guide advises, and few of them: each more is a chance to be taken in by luck.
+// Coarse steps by factors, as libsvm's guide advises, and few of them: each more is a chance to be taken in
+// by luck.
 constexpr double kCosts[] = {0x1p3, 0x1p6, 0x1p9};
 constexpr double kGammas[] = {0x1p-9, 0x1p-7, 0x1p-5, 0x1p-3, 0x1p-1};
 
@@ -58,19 +59,21 @@ std::vector<LearnedModel::Scaled> features_of(const CellTable& table, const Indi
     const double weight = weight_of(metric, feature);
     std::vector<double> values;
     for (const size_t i : cells) values.push_back(feature.value(table.cells[i].call));
-    if (weight == 0 || std::any_of(values.begin(), values.end(), [](double v) { return std::isnan(v); })) continue;
+    if (weight == 0 || std::any_of(values.begin(), values.end(), [](double v) { return std::isnan(v); }))
+      continue;
     const auto [least, most] = std::minmax_element(values.begin(), values.end());
     if (*least == *most) continue;
-    if (std::any_of(kept.begin(), kept.end(), [&](const auto& other) { return linear(other, values); })) continue;
+    if (std::any_of(kept.begin(), kept.end(), [&](const auto& other) { return linear(other, values); }))
+      continue;
     features.push_back({&feature, *least, *most, weight});
     kept.push_back(std::move(values));
   }
   return features;
 }
 
-// How often a cell counts between two classes: once when one of them is the best there, and once more for each
-// factor e (up to three) that the wrong one takes longer. So near-ties between others do not count, and where
-// a mistake is dear it is avoided even at the price of some accuracy.
+// How often a cell counts between two classes: once when one of them is the best there, and once more for
+// each factor e (up to three) that the wrong one takes longer. So near-ties between others do not count, and
+// where a mistake is dear it is avoided even at the price of some accuracy.
 int repeats_of(const Cell& cell, size_t a, size_t b) {
   const double gap = std::abs(std::log(cell.seconds[a] / cell.seconds[b]));
   return (cell.best() == a || cell.best() == b) + static_cast<int>(std::lround(std::min(gap, 3.0)));
@@ -155,7 +158,8 @@ std::vector<Fold> folds_of(const CellTable& table, const Indices& cells, Metric 
     for (int fold = 0; fold < options.folds; ++fold) {
       Indices kept, left_out;
       for (size_t i = 0; i < cells.size(); ++i) (part[i] == fold ? left_out : kept).push_back(cells[i]);
-      if (!kept.empty() && !left_out.empty()) folds.push_back({Trainer(table, kept, metric), std::move(left_out)});
+      if (!kept.empty() && !left_out.empty())
+        folds.push_back({Trainer(table, kept, metric), std::move(left_out)});
     }
   }
   return folds;
@@ -170,8 +174,8 @@ struct Setting {
   double loss = 0;             // their sum
 };
 
-// Time lost and the share of clear mistakes both count: as much as 10 % of time for a choice that takes over 5 %
-// longer than the best.
+// Time lost and the share of clear mistakes both count: as much as 10 % of time for a choice that takes over
+// 5 % longer than the best.
 double loss_of(double regret) { return std::log(regret) + (regret > 1.05 ? 0.1 : 0); }
 
 Setting validate(const CellTable& table, const std::vector<Fold>& folds, Setting setting) {
@@ -204,8 +208,8 @@ Setting best_of(const CellTable& table, const Indices& cells, Metric metric, con
   return best;
 }
 
-// Whether a's loss is the less by more than 1.5 standard errors of the difference, cell by cell (as in Breiman's
-// rule of one standard error): with some fifty cells the least loss alone is a matter of luck.
+// Whether a's loss is the less by more than one standard error of the difference, cell by cell (as in
+// Breiman's rule of one standard error): with some fifty cells the least loss alone is a matter of luck.
 bool clearly_better(const Setting& a, const Setting& b, const Indices& cells) {
   double sum = 0, squares = 0;
   for (const size_t i : cells) {
@@ -215,7 +219,7 @@ bool clearly_better(const Setting& a, const Setting& b, const Indices& cells) {
   }
   const auto count = static_cast<double>(cells.size());
   const double mean = sum / count, variance = squares / count - mean * mean;
-  return mean > 1.5 * std::sqrt(std::max(variance, 0.0) / count);
+  return mean > std::sqrt(std::max(variance, 0.0) / count);
 }
 
 }  // namespace
