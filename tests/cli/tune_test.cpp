@@ -1,4 +1,5 @@
 // wia tune as a command.
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 
 #include <cstdio>
