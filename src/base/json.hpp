@@ -11,10 +11,13 @@ namespace wia {
 
 using Json = nlohmann::ordered_json;  // keys stay in the order in which they are set
 
+// For people: an array or object without others inside stands on one line when it fits, else one line a
+// member.
+std::string json_text(const Json& json);
+
 // To a file, or to stdout for "-". Throws std::runtime_error that names the file and says why it cannot be
 // written.
-inline void write_json(const Json& json, const std::string& file) {
-  const std::string text = json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+inline void write_text(const std::string& text, const std::string& file) {
   const bool to_stdout = file == "-";
   std::FILE* stream = to_stdout ? stdout : std::fopen(file.c_str(), "w");
   bool good = stream != nullptr;
@@ -25,6 +28,10 @@ inline void write_json(const Json& json, const std::string& file) {
   if (!good)
     throw std::runtime_error("cannot write " + (to_stdout ? "to stdout" : file) + ": " +
                              std::strerror(error));
+}
+
+inline void write_json(const Json& json, const std::string& file) {
+  write_text(json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n", file);
 }
 
 }  // namespace wia

@@ -1,108 +1,21 @@
 #include <arpa/inet.h>
-#include <fcntl.h>
 #include <fmt/core.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
-#include "base/file_descriptor.hpp"
-#include "base/json.hpp"
+#include "base/json_node.hpp"
 #include "base/parse.hpp"
+#include "base/read_file.hpp"
 #include "topology/file.hpp"
 
 namespace wia {
 namespace {
 
 constexpr size_t kLargestFile = size_t{1} << 30;
-constexpr int64_t kMostItems = 1'000'000;  // of anything that is counted
+constexpr int64_t kMostItems = JsonNode::kMostItems;
 
-// Thrown and caught in this file.
-struct Refused {
-  std::string text;
-};
-
-// A value of the file and where it stands ("links[3].type"). Everything that is not as it should be is
-// refused, members that nobody asked for included: they are misspelled.
-class Node {
- public:
-  Node(const Json& json, std::string place) : json_(json), place_(std::move(place)) {}
-
-  [[noreturn]] void refuse(const std::string& why) const {
-    throw Refused{fmt::format("{}{}{}", place_, place_.empty() ? "" : ": ", why)};
-  }
-  [[noreturn]] void refuse_value(const std::string& wanted) const {
-    std::string text = json_.dump();
-    if (text.size() > 40) text = text.substr(0, 40) + "...";
-    refuse(fmt::format("is {}, wanted is {}", text, wanted));
-  }
-
-  Node member(const char* name) {
-    const auto found = optional_member(name);
-    if (!found) refuse(fmt::format("\"{}\" is missing", name));
-    return *found;
-  }
-  // Nothing: not there, or null.
-  std::optional<Node> optional_member(const char* name) {
-    if (!json_.is_object()) refuse_value("an object");
-    known_.emplace_back(name);
-    const auto found = json_.find(name);
-    if (found == json_.end() || found->is_null()) return std::nullopt;
-    return Node(*found, place_.empty() ? name : fmt::format("{}.{}", place_, name));
-  }
-  void no_others() const {
-    for (const auto& item : json_.items())
-      if (std::find(known_.begin(), known_.end(), item.key()) == known_.end())
-        refuse(fmt::format("\"{}\" is no member of this", item.key()));
-  }
-  template <class Read>
-  auto array(Read read) const {
-    if (!json_.is_array()) refuse_value("an array");
-    std::vector<decltype(read(*this))> items;
-    for (size_t i = 0; i < json_.size(); ++i)
-      items.push_back(read(Node(json_[i], fmt::format("{}[{}]", place_, i))));
-    return items;
-  }
-
-  std::string string() const {
-    if (!json_.is_string()) refuse_value("a text");
-    return json_.get<std::string>();
-  }
-  bool boolean() const {
-    if (!json_.is_boolean()) refuse_value("true or false");
-    return json_.get<bool>();
-  }
-  int64_t integer(int64_t least, int64_t most) const {
-    const bool held =
-        json_.is_number_integer() && (!json_.is_number_unsigned() || json_.get<uint64_t>() <= INT64_MAX);
-    const int64_t value = held ? json_.get<int64_t>() : 0;
-    if (most < least) refuse("there is nothing that it could name");
-    if (!held || value < least || value > most)
-      refuse_value(fmt::format("a whole number from {} to {}", least, most));
-    return value;
-  }
-  int count() const { return static_cast<int>(integer(0, kMostItems)); }
-  double number() const {  // not negative
-    if (!json_.is_number() || !std::isfinite(json_.get<double>()) || json_.get<double>() < 0)
-      refuse_value("a number, 0 or more");
-    return json_.get<double>();
-  }
-
- private:
-  const Json& json_;
-  std::string place_;
-  std::vector<std::string> known_;
-};
-
-int as_count(const Node& node) { return node.count(); }
-std::string as_string(const Node& node) { return node.string(); }
-// For members that may be missing.
-template <class Read>
-auto maybe(std::optional<Node> node, Read read) -> std::optional<decltype(read(*node))> {
-  return node ? std::optional(read(*node)) : std::nullopt;
-}
-std::string text_or_empty(std::optional<Node> node) { return maybe(std::move(node), as_string).value_or(""); }
+using Node = JsonNode;
 
 Figure read_figure(Node node) {
   Figure figure;
@@ -272,61 +185,20 @@ TopologyPart read_part(Node node) {
   return part;
 }
 
-// "line 3, column 7"
-std::string place_of(std::string_view text, size_t byte) {
-  const std::string_view before = text.substr(0, byte > 0 ? byte - 1 : 0);
-  const size_t line_start = before.rfind('\n');
-  return fmt::format("line {}, column {}", std::count(before.begin(), before.end(), '\n') + 1,
-                     before.size() - (line_start == std::string_view::npos ? 0 : line_start + 1) + 1);
-}
-
-template <class Read>
-auto from_text(std::string_view text, const std::string& name, Read read)
-    -> Result<decltype(read(std::declval<Node>()))> {
-  try {
-    const Json json = Json::parse(text);
-    return read(Node(json, ""));
-  } catch (const Refused& refused) {
-    return Status::error(Code::invalid_argument, "{}: {}", name, refused.text);
-  } catch (const Json::parse_error& error) {
-    return Status::error(Code::invalid_argument, "{}: {}: {}", name, place_of(text, error.byte),
-                         text.empty() ? "is empty" : "is no JSON from here on");
-  } catch (const Json::exception&) {  // a number that no type holds
-    return Status::error(Code::invalid_argument, "{}: holds a number that is out of range", name);
-  }
-}
-
 }  // namespace
 
 Result<Topology> topology_from_text(std::string_view text, const std::string& name) {
-  return from_text(text, name, [](const Node& node) { return read_topology(node); });
+  return read_json(text, name, [](const Node& node) { return read_topology(node); });
 }
 
 Result<TopologyPart> part_from_text(std::string_view text, const std::string& name) {
-  return from_text(text, name, [](const Node& node) { return read_part(node); });
+  return read_json(text, name, [](const Node& node) { return read_part(node); });
 }
 
 Result<Topology> read_topology(const std::string& path) {
-  const auto cannot = [&](const char* why) {
-    return Status::error(Code::system, "{} cannot be read: {}", path, why);
-  };
-  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  struct stat status {};
-  if (!file || fstat(file.get(), &status) != 0) return cannot(strerror(errno));
-  if (!S_ISREG(status.st_mode))
-    return cannot(S_ISDIR(status.st_mode) ? "it is a directory" : "it is no file");
-  if (static_cast<size_t>(status.st_size) > kLargestFile) return cannot("it is larger than 1 GiB");
-  std::string text(static_cast<size_t>(status.st_size), '\0');
-  size_t got = 0;
-  while (got < text.size()) {
-    const ssize_t count = ::read(file.get(), text.data() + got, text.size() - got);
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return cannot(strerror(errno));
-    if (count == 0) break;
-    got += static_cast<size_t>(count);
-  }
-  text.resize(got);
-  return topology_from_text(text, path);
+  auto text = read_file(path, kLargestFile);
+  if (!text) return text.take_status();
+  return topology_from_text(*text, path);
 }
 
 }  // namespace wia

@@ -1,0 +1,167 @@
+#include <algorithm>
+#include <cmath>
+
+#include "base/json_node.hpp"
+#include "base/read_file.hpp"
+#include "dispatch/tuning_file.hpp"
+
+namespace wia {
+namespace {
+
+using Node = JsonNode;
+
+constexpr size_t kLargestFile = size_t{256} << 20;
+
+double as_real(const Node& node) { return node.real(); }
+std::vector<double> as_reals(const Node& node) { return node.array(as_real); }
+
+double share(const Node& node) {
+  const double value = node.number();
+  if (value > 1) node.refuse_value("a number from 0 to 1");
+  return value;
+}
+
+LearnedModel::Scaled read_feature(Node node) {
+  LearnedModel::Scaled range = {};
+  const Node name = node.member("name");
+  range.feature = find_feature(name.string());
+  if (!range.feature) name.refuse_value("a feature that this version knows");
+  range.least = node.member("least").real();
+  range.most = node.member("most").real();
+  range.weight = node.member("weight").number();
+  if (!(range.least < range.most)) node.refuse("\"least\" is not below \"most\"");
+  node.no_others();
+  return range;
+}
+
+LearnedModel::Vector read_vector(Node node, size_t features, size_t pairs) {
+  LearnedModel::Vector vector;
+  const Node values = node.member("values"), weights = node.member("weights");
+  vector.values = values.array(as_real);
+  if (vector.values.size() != features)
+    values.refuse(fmt::format("has {} numbers, there are {} features", vector.values.size(), features));
+  vector.weights = weights.array(as_real);
+  if (vector.weights.size() != pairs)
+    weights.refuse(
+        fmt::format("has {} numbers, there are {} pairs of classes", vector.weights.size(), pairs));
+  node.no_others();
+  return vector;
+}
+
+// The pairs are there for readers, who need not count; they must be those that follow from the classes.
+void check_pairs(const Node& node, const std::vector<std::string>& classes) {
+  std::vector<std::vector<std::string>> wanted;
+  for (size_t a = 0; a < classes.size(); ++a)
+    for (size_t b = a + 1; b < classes.size(); ++b) wanted.push_back({classes[a], classes[b]});
+  if (node.array([](const Node& pair) { return pair.array(as_string); }) != wanted)
+    node.refuse("are not all pairs of \"classes\" in their order");
+}
+
+LearnedModel read_svm(Node node, std::vector<std::string> classes) {
+  LearnedModel model;
+  model.classes = std::move(classes);
+  const size_t pairs = pairs_of(model.classes.size());
+  if (node.member("kernel").string() != "rbf") node.member("kernel").refuse_value("\"rbf\"");
+  model.gamma = node.member("gamma").number();
+  model.cost = node.member("C").number();
+  model.features = node.member("features").array(read_feature);
+  check_pairs(node.member("pairs"), model.classes);
+  model.biases = as_reals(node.member("biases"));
+  model.vectors = node.member("vectors").array(
+      [&](const Node& n) { return read_vector(n, model.features.size(), pairs); });
+  node.no_others();
+  if (const std::string flaw = flaw_of(model); !flaw.empty()) node.refuse(flaw);
+  return model;
+}
+
+CollectiveTuning::Evidence read_evidence(Node node) {
+  CollectiveTuning::Evidence evidence;
+  if (node.member("method").string() != "cross-validation")
+    node.member("method").refuse_value("\"cross-validation\"");
+  evidence.cells = node.member("cells").count();
+  evidence.folds = node.member("folds").count();
+  evidence.repeats = node.member("repeats").count();
+  evidence.accuracy = share(node.member("accuracy"));
+  evidence.accuracy_within = share(node.member("accuracy_within_5_percent"));
+  evidence.regret = node.member("regret").number();
+  if (evidence.regret < 1) node.member("regret").refuse_value("a number, 1 or more");
+  node.no_others();
+  return evidence;
+}
+
+CollectiveTuning::Cell read_cell(Node node, size_t classes) {
+  CollectiveTuning::Cell cell;
+  for (const Quantity& quantity : call_quantities()) {
+    auto found = node.optional_member(quantity.name);
+    if (!found) continue;
+    const double value = found->real();
+    if (value < quantity.least || value > quantity.most || (quantity.whole && value != std::floor(value)))
+      found->refuse_value(fmt::format("a {}number from {:g} to {:g}", quantity.whole ? "whole " : "",
+                                      quantity.least, quantity.most));
+    cell.call.*quantity.member = value;
+  }
+  const Node times = node.member("times_us");
+  cell.times_us = times.array([](const Node& n) -> std::optional<double> {
+    if (n.is_null()) return std::nullopt;
+    if (n.number() == 0) n.refuse_value("a number above 0, or null");
+    return n.number();
+  });
+  if (cell.times_us.size() != classes)
+    times.refuse(fmt::format("has {} times, there are {} classes", cell.times_us.size(), classes));
+  node.no_others();
+  return cell;
+}
+
+CollectiveTuning read_collective(Node node) {
+  CollectiveTuning tuning;
+  const auto collective = parse_collective(node.member("collective").string());
+  if (!collective) node.member("collective").refuse_value("a collective");
+  tuning.collective = *collective;
+  auto classes = node.member("classes").array(as_string);
+  const size_t count = classes.size();
+  tuning.evidence = read_evidence(node.member("evidence"));
+  tuning.svm = read_svm(node.member("svm"), std::move(classes));
+  tuning.cells = node.member("cells").array([&](const Node& n) { return read_cell(n, count); });
+  node.no_others();
+  return tuning;
+}
+
+Tuning read_all(Node node) {
+  Tuning tuning;
+  // The schema first: of another version nothing else is looked at.
+  if (node.member("schema").string() != "wia.tuning/1")
+    node.member("schema").refuse_value("\"wia.tuning/1\"");
+  tuning.machine = node.member("machine").string();
+  if (auto conditions = node.optional_member("conditions")) tuning.conditions = conditions->texts();
+  const Node collectives = node.member("collectives");
+  tuning.collectives = collectives.array(read_collective);
+  for (size_t i = 0; i < tuning.collectives.size(); ++i)
+    for (size_t j = 0; j < i; ++j)
+      if (tuning.collectives[i].collective == tuning.collectives[j].collective)
+        collectives.refuse(fmt::format("{} is there twice", name_of(tuning.collectives[i].collective)));
+  node.no_others();
+  return tuning;
+}
+
+}  // namespace
+
+bool CollectiveTuning::Cell::operator==(const Cell& other) const {
+  const auto same = [&](const Quantity& quantity) {
+    const double here = call.*quantity.member, there = other.call.*quantity.member;
+    return here == there || (std::isnan(here) && std::isnan(there));
+  };
+  const auto quantities = call_quantities();
+  return times_us == other.times_us && std::all_of(quantities.begin(), quantities.end(), same);
+}
+
+Result<Tuning> tuning_from_text(std::string_view text, const std::string& name) {
+  return read_json(text, name, read_all);
+}
+
+Result<Tuning> read_tuning(const std::string& path) {
+  auto text = read_file(path, kLargestFile);
+  if (!text) return text.take_status();
+  return tuning_from_text(*text, path);
+}
+
+}  // namespace wia

@@ -1,0 +1,77 @@
+#include <cmath>
+
+#include "base/json.hpp"
+#include "dispatch/tuning_file.hpp"
+
+namespace wia {
+namespace {
+
+Json cell_json(const CollectiveTuning::Cell& cell) {
+  Json json;
+  for (const Quantity& quantity : call_quantities()) {
+    const double value = cell.call.*quantity.member;
+    if (std::isnan(value)) continue;
+    json[quantity.name] = quantity.whole ? Json(static_cast<int64_t>(value)) : Json(value);
+  }
+  json["times_us"] = Json::array();
+  for (const auto& time : cell.times_us) json["times_us"].push_back(time ? Json(*time) : Json(nullptr));
+  return json;
+}
+
+Json svm_json(const LearnedModel& model) {
+  Json json = {{"kernel", "rbf"},           {"gamma", model.gamma},   {"C", model.cost},
+               {"features", Json::array()}, {"pairs", Json::array()}, {"biases", model.biases},
+               {"vectors", Json::array()}};
+  for (const auto& range : model.features)
+    json["features"].push_back({{"name", range.feature->name},
+                                {"least", range.least},
+                                {"most", range.most},
+                                {"weight", range.weight}});
+  for (size_t a = 0; a < model.classes.size(); ++a)
+    for (size_t b = a + 1; b < model.classes.size(); ++b)
+      json["pairs"].push_back(Json::array({model.classes[a], model.classes[b]}));
+  for (const auto& vector : model.vectors)
+    json["vectors"].push_back({{"values", vector.values}, {"weights", vector.weights}});
+  return json;
+}
+
+Json collective_json(const CollectiveTuning& tuning) {
+  const auto& evidence = tuning.evidence;
+  Json json = {{"collective", name_of(tuning.collective)},
+               {"classes", tuning.svm.classes},
+               {"evidence",
+                {{"method", "cross-validation"},
+                 {"cells", evidence.cells},
+                 {"folds", evidence.folds},
+                 {"repeats", evidence.repeats},
+                 {"accuracy", evidence.accuracy},
+                 {"accuracy_within_5_percent", evidence.accuracy_within},
+                 {"regret", evidence.regret}}},
+               {"svm", svm_json(tuning.svm)},
+               {"cells", Json::array()}};
+  for (const auto& cell : tuning.cells) json["cells"].push_back(cell_json(cell));
+  return json;
+}
+
+Json tuning_json(const Tuning& tuning) {
+  Json json = {{"schema", "wia.tuning/1"}, {"machine", tuning.machine}, {"conditions", Json::object()}};
+  for (const auto& [name, text] : tuning.conditions) json["conditions"][name] = text;
+  json["collectives"] = Json::array();
+  for (const auto& one : tuning.collectives) json["collectives"].push_back(collective_json(one));
+  return json;
+}
+
+}  // namespace
+
+std::string to_text(const Tuning& tuning) { return json_text(tuning_json(tuning)); }
+
+Status write_tuning(const Tuning& tuning, const std::string& path) {
+  try {
+    write_text(to_text(tuning), path);
+  } catch (const std::runtime_error& error) {
+    return Status(Code::system, error.what());
+  }
+  return {};
+}
+
+}  // namespace wia

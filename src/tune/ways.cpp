@@ -1,0 +1,79 @@
+#include "tune/ways.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace wia {
+namespace {
+
+std::vector<double> point_of(const CallShape& call) {
+  std::vector<double> point;
+  for (const Quantity& quantity : call_quantities()) {
+    const double value = call.*quantity.member;
+    point.push_back(std::isnan(value) ? 0 : std::log2(std::max(value, 1e-3)));
+  }
+  return point;
+}
+
+std::vector<size_t> by_time(const Cell& cell) {
+  std::vector<size_t> order(cell.seconds.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    if (!cell.measured(a) || !cell.measured(b)) return cell.measured(a) && !cell.measured(b);
+    return cell.seconds[a] < cell.seconds[b];
+  });
+  return order;
+}
+
+}  // namespace
+
+Ranking always(size_t chosen, size_t classes) {
+  std::vector<size_t> order(classes);
+  std::iota(order.begin(), order.end(), 0);
+  std::rotate(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(chosen),
+              order.begin() + static_cast<std::ptrdiff_t>(chosen) + 1);
+  return [order](const Cell&) { return order; };
+}
+
+size_t best_fixed(const CellTable& table, const std::vector<size_t>& cells) {
+  size_t best = 0;
+  double least = HUGE_VAL;
+  for (size_t c = 0; c < table.classes.size(); ++c) {
+    double sum = 0, measured = 0;
+    for (const size_t i : cells) {
+      if (!table.cells[i].measured(c)) continue;
+      sum += std::log(table.cells[i].regret(c));
+      ++measured;
+    }
+    if (measured > 0 && sum / measured < least) best = c, least = sum / measured;
+  }
+  return best;
+}
+
+Ranking nearest(const CellTable& table, const std::vector<size_t>& cells) {
+  std::vector<std::vector<double>> points;
+  std::vector<double> least, most;
+  for (const size_t i : cells) {
+    points.push_back(point_of(table.cells[i].call));
+    if (least.empty()) least = most = points.back();
+    for (size_t q = 0; q < least.size(); ++q) {
+      least[q] = std::min(least[q], points.back()[q]);
+      most[q] = std::max(most[q], points.back()[q]);
+    }
+  }
+  return [=, &table](const Cell& cell) {
+    const std::vector<double> at = point_of(cell.call);
+    size_t best = cells.front();
+    double shortest = HUGE_VAL;
+    for (size_t i = 0; i < points.size(); ++i) {
+      double distance = 0;
+      for (size_t q = 0; q < at.size(); ++q)
+        if (most[q] > least[q]) distance += std::pow((points[i][q] - at[q]) / (most[q] - least[q]), 2);
+      if (distance < shortest) best = cells[i], shortest = distance;
+    }
+    return by_time(table.cells[best]);
+  };
+}
+
+}  // namespace wia

@@ -1,0 +1,14 @@
+// Simple ways to choose, against which learning has to hold its own. Pure; thread safe.
+#pragma once
+#include "tune/score.hpp"
+
+namespace wia {
+
+// Always this class; where it was not measured the first that was.
+Ranking always(size_t chosen, size_t classes);
+// The class with the least geometric mean of regret over these cells of the table.
+size_t best_fixed(const CellTable& table, const std::vector<size_t>& cells);
+// As in the nearest of these cells: by the logarithms of the known quantities, each over its range.
+Ranking nearest(const CellTable& table, const std::vector<size_t>& cells);
+
+}  // namespace wia
