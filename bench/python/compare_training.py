@@ -4,8 +4,8 @@
     bench/python/compare_training.py --strategy ddp        # 4 ranks on this host
     scripts/cluster up; bench/python/compare_training.py --cluster --strategy fsdp; scripts/cluster down
 
-Both backends train a model of their own in the same processes and take rounds of steps in turn, wia, Gloo, Gloo,
-wia, ... A round's time is that of the slowest rank. Beside it, in turn as well:
+Both backends train a model of their own in the same processes and take rounds of steps in turn, wia, Gloo,
+Gloo, wia, ... A round's time is that of the slowest rank. Beside it, in turn as well:
 
   compute        the same step without any communication: the model alone, on every rank at once
   communication  the step's collectives alone, one after the other
@@ -141,8 +141,9 @@ def measure(options: argparse.Namespace) -> None:
 def report(options: argparse.Namespace, parts: dict[str, pairs.Pairs], parameters: int) -> None:
     place = os.environ["COMPARE_PLACE"]
     print(
-        f"\n{options.strategy}, {parameters / 1e6:.1f} million parameters, {options.batch} x {options.context} "
-        f"characters a rank, {place}, {options.pairs} pairs of {options.steps} steps, load {os.getloadavg()[0]:.1f}\n"
+        f"\n{options.strategy}, {parameters / 1e6:.1f} million parameters, "
+        f"{options.batch} x {options.context} characters a rank, {place}, "
+        f"{options.pairs} pairs of {options.steps} steps, load {os.getloadavg()[0]:.1f}\n"
     )
     print("| ms | wia | Gloo | Gloo / wia | half of the pairs |\n|---|---|---|---|---|")
     for name in ("step", "communication"):

@@ -1,4 +1,4 @@
-"""Starts the ranks of a comparison: on this host, or on the nodes of an emulated cluster (scripts/cluster)."""
+"""Starts the ranks of a comparison: on this host, or on the nodes of the cluster of scripts/cluster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The example that trains a GPT: one trajectory by all strategies and backends, restarted, with a rank lost."""
+"""The example that trains a GPT: one trajectory by all strategies and backends, restarted, a rank lost."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from groups import process_group
 from ranks import free_port, run_once
 
 EXAMPLES = Path(__file__).parents[2] / "examples/torch"
-SMALL = "--text docs --batch 4 --context 16 --width 16 --layers 2 --heads 2".split()
+SMALL = "--text docs/decisions --batch 4 --context 16 --width 16 --layers 2 --heads 2".split()
 STEPS = 6
 HAS_DEEPSPEED = importlib.util.find_spec("deepspeed") is not None
 with_deepspeed = pytest.mark.skipif(not HAS_DEEPSPEED, reason="DeepSpeed is not installed (docs/pytorch.md)")
