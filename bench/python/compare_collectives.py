@@ -8,7 +8,8 @@ Both backends have a process group in the same processes; of each cell (call, by
 wia, Gloo, Gloo, wia, ... A backend that waits for its turn uses no CPU: nobody is inside it, and its threads
 sleep. A round is as many calls, one after the other, as fill its share of --budget; its time is that of the
 slowest rank. The bytes of a call are those of the tensor for all_reduce and broadcast, of the whole output
-for all_gather_into_tensor, of the whole input for reduce_scatter_tensor. All calls' results are checked first.
+for all_gather_into_tensor, of the whole input for reduce_scatter_tensor. All calls' results are checked
+first.
 """
 
 from __future__ import annotations

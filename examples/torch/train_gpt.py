@@ -5,8 +5,8 @@
 
 --backend gloo is the comparison: the same seeds, the same batches. --strategy fsdp and zero3 shard
 parameters, gradients and the optimizer's state, zero2 the last two, zero1 the last. Rank 0 prints the loss
-and draws it into --curve (SVG). The ranks' batches together are --batch sequences, whatever their number, so that
-every number of ranks and every strategy follow the same trajectory to rounding.
+and draws it into --curve (SVG). The ranks' batches together are --batch sequences, whatever their number, so
+that every number of ranks and every strategy follow the same trajectory to rounding.
 
     torchrun --max-restarts 2 --nproc-per-node 4 examples/torch/train_gpt.py --checkpoint DIR --resume
 
