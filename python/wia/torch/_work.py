@@ -13,6 +13,7 @@ from torch.distributed import Work
 
 from .. import _native
 from .._errors import Status, TimeoutError
+from ._profiler import Event
 from ._tensors import Copy
 
 _NO_LIMIT = timedelta(0)
@@ -76,6 +77,7 @@ class PendingWork(Work):
         copies: list[Copy],
         completer: Completer | None,
         limit: float | None = None,
+        event: Event | None = None,
     ):
         super().__init__()
         self._group = group
@@ -88,12 +90,21 @@ class PendingWork(Work):
         self._settled = False
         self._error: Exception | None = None
         self._future: torch.futures.Future[Any] | None = None
-        self._source = -1
+        self._source: int | torch.Tensor = -1
+        self._event = event
+        if event is not None:
+            self.get_future()  # whatever completes it ends the event
 
     def wait(self, timeout: timedelta = _NO_LIMIT) -> bool:
         """Raises wia.Error; wia.TimeoutError after `timeout`, while the calls go on. Ctrl-C ends the wait
         alone.
         """
+        self._wait(timeout)
+        if self._event is not None:
+            self._event.wait()
+        return True
+
+    def _wait(self, timeout: timedelta = _NO_LIMIT) -> None:
         if not self._settled:
             patience = timeout.total_seconds() if timeout > _NO_LIMIT else None
             try:
@@ -105,7 +116,15 @@ class PendingWork(Work):
             self._settle(None)
         if self._error is not None:
             raise self._error
-        return True
+
+    def complete(self) -> None:
+        """Waits; the outcome is kept."""
+        try:
+            self._wait()
+        except Exception:
+            pass
+        if self._event is not None:
+            self._event.end()
 
     def _wait_for_requests(self, patience: float | None) -> None:
         until = None if patience is None else time.monotonic() + patience
@@ -164,8 +183,12 @@ class PendingWork(Work):
     def result(self) -> list[torch.Tensor]:
         return self._tensors
 
+    def set_source(self, source: int | torch.Tensor) -> None:
+        """The rank, or where the library will write it."""
+        self._source = source
+
     def source_rank(self) -> int:
-        return self._source
+        return int(self._source)
 
     _source_rank = source_rank
 
@@ -200,10 +223,7 @@ _OutOfPatience.__name__ = _OutOfPatience.__qualname__ = TimeoutError.__name__
 
 
 def _complete(work: PendingWork, done: torch.futures.Future[Any]) -> None:
-    try:
-        work.wait()
-    except Exception:  # kept by the work
-        pass
+    work.complete()
     done.set_result(None)
 
 

@@ -1,0 +1,114 @@
+"""PyTorch's own distributed tests, as they come with it, over the backend wia.
+
+PyTorch's test modules decide by the backend's name, when they are imported, what they demand. They are imported
+here under the names of the backends that run on CPUs, Gloo and MPI, so that what one of these must be able to do is
+demanded of wia; and wia is entered in the modules' tables of backends.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from types import ModuleType
+from typing import Any
+from unittest import mock
+
+import torch
+import torch.distributed as dist
+
+import wia.torch  # noqa: F401
+
+BACKEND = os.environ.get("WIA_CONFORMANCE_BACKEND", "wia")
+RANKS = 4  # what most tests want that want a number
+os.environ.update(WORLD_SIZE=str(RANKS), OMP_NUM_THREADS="1", WIA_NIC="lo", WIA_LOG="error")
+os.environ.setdefault("DISTRIBUTED_TESTS_DEFAULT_TIMEOUT", "90")
+_DISTRIBUTED_TEST = "torch.testing._internal.distributed.distributed_test"
+
+
+def _imported_as(backend: str) -> ModuleType:
+    """PyTorch's distributed_test, with its demands on `backend`."""
+    os.environ["BACKEND"] = backend
+    spec = importlib.util.find_spec(_DISTRIBUTED_TEST)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[_DISTRIBUTED_TEST] = module  # objects of its classes are pickled
+    spec.loader.exec_module(module)
+    module.BACKEND = BACKEND
+    for table in ("PROFILING", "SEND_RECV_PROFILING"):
+        getattr(module, f"{table}_SUPPORTED_BACKENDS").append(BACKEND)
+    return module
+
+
+_mpi, _gloo = _imported_as("mpi"), _imported_as("gloo")
+# Sub-groups of fewer than eight ranks are skipped, but for a backend of this name.
+os.environ["BACKEND"] = "mpi"
+
+from torch.testing._internal.common_distributed import MultiProcessTestCase  # noqa: E402
+from torch.testing._internal.distributed import ddp_under_dist_autograd_test as ddp_with_rpc  # noqa: E402
+from torch.testing._internal.distributed.rpc.tensorpipe_rpc_agent_test_fixture import (  # noqa: E402
+    TensorPipeRpcAgentTestFixture,
+)
+
+_monitored_barrier = dist.monitored_barrier
+
+
+def monitored_barrier(*arguments: Any, **named: Any) -> None:
+    """PyTorch's, without its look at the name: it calls the method of the group only if that is Gloo's."""
+    with mock.patch.object(dist.distributed_c10d, "get_backend", return_value="gloo"):
+        _monitored_barrier(*arguments, **named)
+
+
+class Forked(MultiProcessTestCase):
+    """Ranks are forked from this process, which has imported PyTorch and runs nothing of it: a new interpreter for
+    each rank of each test would take the most of the time.
+    """
+
+    def setUp(self) -> None:
+        super().setUp()
+        self._start_processes(torch.multiprocessing.get_context("fork").Process)
+
+    def _spawn_processes(self) -> None:
+        pass
+
+
+def _is_skipped(module: ModuleType, name: str) -> bool:
+    return getattr(getattr(module.DistributedTest._DistTestBase, name), "__unittest_skip__", False)
+
+
+class DistributedTest(Forked, _gloo.TestDistBackend, _gloo.DistributedTest._DistTestBase):
+    """distributed_test.py: collectives, groups, objects, profiling, DistributedDataParallel and its hooks."""
+
+    @classmethod
+    def _run(cls, *arguments: Any, **named: Any) -> None:
+        dist.monitored_barrier = monitored_barrier
+        super()._run(*arguments, **named)
+
+    def _test_accumulate_gradients_no_sync(self, *arguments: Any, **named: Any) -> None:
+        # The tests' tensors are on the CPU only for a backend of this name.
+        with mock.patch.object(_gloo, "BACKEND", "gloo"):
+            super()._test_accumulate_gradients_no_sync(*arguments, **named)
+
+
+for _name in dir(_gloo.DistributedTest._DistTestBase):
+    if _name.startswith("test_") and _is_skipped(_gloo, _name) and not _is_skipped(_mpi, _name):
+        setattr(DistributedTest, _name, getattr(_mpi.DistributedTest._DistTestBase, _name))
+
+class _OverRpc(Forked, TensorPipeRpcAgentTestFixture):
+    """The tests name Gloo for their process group; RPC itself goes by TensorPipe."""
+
+    @classmethod
+    def _run(cls, *arguments: Any, **named: Any) -> None:
+        init = dist.init_process_group
+        dist.init_process_group = lambda backend, **rest: init(BACKEND, **rest)
+        super()._run(*arguments, **named)
+
+
+class DdpUnderDistAutogradTest(ddp_with_rpc.DdpUnderDistAutogradTest, _OverRpc):
+    """ddp_under_dist_autograd_test.py: DistributedDataParallel beside RPC and distributed autograd."""
+
+
+class DdpComparisonTest(ddp_with_rpc.DdpComparisonTest, _OverRpc):
+    """The same file: gradients of distributed autograd and of local one."""
+
+
+SUITES = [DistributedTest, DdpUnderDistAutogradTest, DdpComparisonTest]
