@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import atexit
 import weakref
+from collections import deque
 from datetime import timedelta
 from typing import Any, Callable
 
 import torch
 import torch.distributed as dist
+import torch.distributed.distributed_c10d as c10d
 from torch.distributed import ProcessGroup, Work
 
 from .. import _native
@@ -87,6 +89,9 @@ class ProcessGroupWia(ProcessGroup):
         self._timeout = timeout
         self._completer = Completer()
         self._coalesced: list[PendingWork] | None = None
+        # Under join(), DistributedDataParallel gives the work of a one to its part in C++ and drops it here. With
+        # its Python object a work loses its wait(), and C++ would wait for ever.
+        self._held: deque[Work] = deque(maxlen=64)
         self._group_name = self._group_desc = ""
         self.set_timeout(timeout)
         _groups.add(self)
@@ -230,15 +235,17 @@ class ProcessGroupWia(ProcessGroup):
 
     def allreduce(self, tensors: list[Tensor], opts: Any = None) -> Work:
         """In place."""
-        opts = opts or dist.AllreduceOptions()
+        opts = opts or c10d.AllreduceOptions()
         tensor = _only(tensors if isinstance(tensors, (list, tuple)) else [tensors], "all_reduce")
         if tensor.layout is not torch.strided:
             _sparse.all_reduce(self, tensor, opts.reduceOp)
             return CompletedWork([tensor])
         copies: list[Copy] = []
         data = target(tensor, "all_reduce", copies, filled=True)
-        start = self._start_allreduce(data, opts)
-        return self._run("all_reduce", opts, start, [tensor], copies, data)
+        work = self._run("all_reduce", opts, self._start_allreduce(data, opts), [tensor], copies, data)
+        if work is not DONE and tensor.numel() == 1:
+            self._held.append(work)
+        return work
 
     def _start_allreduce(self, data: Tensor, opts: Any) -> Callable[[Any], Any]:
         address, count, dtype = data.data_ptr(), data.numel(), dtype_to_reduce(data, "all_reduce")
@@ -251,7 +258,7 @@ class ProcessGroupWia(ProcessGroup):
 
     def allreduce_coalesced(self, tensors: list[Tensor], opts: Any = None) -> Work:
         """Each in place."""
-        opts = opts or dist.AllreduceCoalescedOptions()
+        opts = opts or c10d.AllreduceCoalescedOptions()
         copies: list[Copy] = []
         datas = [target(tensor, "all_reduce_coalesced", copies, filled=True) for tensor in tensors]
         starts = [self._start_allreduce(data, opts) for data in datas]
@@ -259,7 +266,7 @@ class ProcessGroupWia(ProcessGroup):
 
     def reduce(self, tensors: list[Tensor], opts: Any = None) -> Work:
         """In place on the root; the others' tensors stay as they are."""
-        opts = opts or dist.ReduceOptions()
+        opts = opts or c10d.ReduceOptions()
         tensor, root = _only(tensors, "reduce"), opts.rootRank
         copies: list[Copy] = []
         op, factor = _op_of(opts)
@@ -281,7 +288,7 @@ class ProcessGroupWia(ProcessGroup):
 
     def _reduce_scatter_base(self, output: Tensor, input: Tensor, opts: Any = None) -> Work:
         """input: size() blocks of output's length, one behind the other."""
-        opts = opts or dist.ReduceScatterOptions()
+        opts = opts or c10d.ReduceScatterOptions()
         copies: list[Copy] = []
         start, keep = self._start_reduce_scatter(output, input, opts, copies)
         return self._run("reduce_scatter_tensor", opts, start, [output], copies, keep, [input])
@@ -312,7 +319,7 @@ class ProcessGroupWia(ProcessGroup):
     def reduce_scatter_tensor_coalesced(
         self, outputs: list[Tensor], inputs: list[Tensor], opts: Any = None
     ) -> Work:
-        opts = opts or dist.ReduceScatterOptions()
+        opts = opts or c10d.ReduceScatterOptions()
         copies: list[Copy] = []
         made = [self._start_reduce_scatter(o, i, opts, copies) for o, i in zip(outputs, inputs, strict=True)]
         starts, keeps = [each[0] for each in made], [each[1] for each in made]
@@ -322,7 +329,7 @@ class ProcessGroupWia(ProcessGroup):
 
     def reduce_scatter(self, outputs: list[Tensor], inputs: list[list[Tensor]], opts: Any = None) -> Work:
         """inputs[0]: one tensor for each rank; their lengths may differ."""
-        opts, call = opts or dist.ReduceScatterOptions(), "reduce_scatter"
+        opts, call = opts or c10d.ReduceScatterOptions(), "reduce_scatter"
         output, parts = _only(outputs, call), list(inputs[0])
         copies: list[Copy] = []
         given, data = joined_source(parts, call, "input_list", self.size()), target(
@@ -344,7 +351,7 @@ class ProcessGroupWia(ProcessGroup):
     # ---- Moves -------------------------------------------------------------------------------------------
 
     def broadcast(self, tensors: list[Tensor], opts: Any = None) -> Work:
-        opts = opts or dist.BroadcastOptions()
+        opts = opts or c10d.BroadcastOptions()
         tensor, root = _only(tensors, "broadcast"), opts.rootRank
         copies: list[Copy] = []
         data = source(tensor, "broadcast") if self.rank() == root else target(tensor, "broadcast", copies)
@@ -358,7 +365,7 @@ class ProcessGroupWia(ProcessGroup):
 
     def _allgather_base(self, output: Tensor, input: Tensor, opts: Any = None) -> Work:
         """output: size() blocks of input's length, whatever its shape."""
-        opts = opts or dist.AllgatherOptions()
+        opts = opts or c10d.AllgatherOptions()
         copies: list[Copy] = []
         start, keep = self._start_allgather(output, input, copies)
         return self._run("all_gather_into_tensor", opts, start, [output], copies, keep, [input])
@@ -380,7 +387,7 @@ class ProcessGroupWia(ProcessGroup):
     def allgather_into_tensor_coalesced(
         self, outputs: list[Tensor], inputs: list[Tensor], opts: Any = None
     ) -> Work:
-        opts = opts or dist.AllgatherOptions()
+        opts = opts or c10d.AllgatherOptions()
         copies: list[Copy] = []
         made = [self._start_allgather(o, i, copies) for o, i in zip(outputs, inputs, strict=True)]
         starts, keeps = [each[0] for each in made], [each[1] for each in made]
@@ -390,7 +397,7 @@ class ProcessGroupWia(ProcessGroup):
 
     def allgather(self, outputs: list[list[Tensor]], inputs: list[Tensor], opts: Any = None) -> Work:
         """outputs[0]: one tensor for each rank; their lengths may differ."""
-        opts = opts or dist.AllgatherOptions()
+        opts = opts or c10d.AllgatherOptions()
         copies: list[Copy] = []
         start, keep = self._start_allgather_list(list(outputs[0]), _only(inputs, "all_gather"), copies)
         return self._run("all_gather", opts, start, list(outputs[0]), copies, keep, inputs)
@@ -419,7 +426,7 @@ class ProcessGroupWia(ProcessGroup):
         self, outputs: list[list[Tensor]], inputs: list[Tensor], opts: Any = None
     ) -> Work:
         """outputs[r][i]: what rank r gives as inputs[i]."""
-        opts = opts or dist.AllgatherOptions()
+        opts = opts or c10d.AllgatherOptions()
         copies: list[Copy] = []
         made = [
             self._start_allgather_list([row[i] for row in outputs], t, copies) for i, t in enumerate(inputs)
@@ -430,7 +437,7 @@ class ProcessGroupWia(ProcessGroup):
 
     def gather(self, outputs: list[list[Tensor]], inputs: list[Tensor], opts: Any = None) -> Work:
         """outputs[0] on the root: one tensor for each rank."""
-        opts, call = opts or dist.GatherOptions(), "gather"
+        opts, call = opts or c10d.GatherOptions(), "gather"
         root, input = opts.rootRank, _only(inputs, "gather")
         given = source(input, call)
         parts = list(outputs[0]) if self.rank() == root else []
@@ -452,7 +459,7 @@ class ProcessGroupWia(ProcessGroup):
 
     def scatter(self, outputs: list[Tensor], inputs: list[list[Tensor]], opts: Any = None) -> Work:
         """inputs[0] on the root: one tensor for each rank."""
-        opts, call = opts or dist.ScatterOptions(), "scatter"
+        opts, call = opts or c10d.ScatterOptions(), "scatter"
         root, output = opts.rootRank, _only(outputs, "scatter")
         copies: list[Copy] = []
         data = target(output, call, copies)
@@ -483,7 +490,7 @@ class ProcessGroupWia(ProcessGroup):
         opts: Any = None,
     ) -> Work:
         """Splits count along the first extent; empty: equal ones."""
-        opts, call = opts or dist.AllToAllOptions(), "all_to_all_single"
+        opts, call = opts or c10d.AllToAllOptions(), "all_to_all_single"
         copies: list[Copy] = []
         given, data = source(input, call, "input"), target(output, call, copies, "output")
         if given.dtype != data.dtype:
@@ -533,7 +540,7 @@ class ProcessGroupWia(ProcessGroup):
 
     def alltoall(self, outputs: list[Tensor], inputs: list[Tensor], opts: Any = None) -> Work:
         """inputs[r] goes to rank r, outputs[r] comes from it."""
-        opts, call = opts or dist.AllToAllOptions(), "all_to_all"
+        opts, call = opts or c10d.AllToAllOptions(), "all_to_all"
         copies: list[Copy] = []
         given = joined_source(inputs, call, "input_tensor_list", self.size())
         data = joined_target(outputs, call, "output_tensor_list", self.size(), copies)
@@ -542,7 +549,7 @@ class ProcessGroupWia(ProcessGroup):
         return self._run(call, opts, start, outputs, copies, (given, data, inputs), inputs)
 
     def barrier(self, opts: Any = None) -> Work:
-        return self._run("barrier", opts or dist.BarrierOptions(), self.communicator.barrier, [], [])
+        return self._run("barrier", opts or c10d.BarrierOptions(), self.communicator.barrier, [], [])
 
     def monitored_barrier(self, timeout: timedelta | None = None, wait_all_ranks: bool = False) -> None:
         """Rank 0 tells who has not come in time."""
@@ -633,14 +640,14 @@ def _create(options: Any, backend_options: Any = None) -> ProcessGroupWia:
     default = _world() if _world is not None else None
     if (
         default is not None
-        and default is dist.distributed_c10d.GroupMember.WORLD
+        and default is c10d.GroupMember.WORLD
         and options.global_ranks_in_group
     ):
         communicator = default.communicator.create(list(options.global_ranks_in_group))
     else:
         communicator = _rendezvous.connect(options.store, rank, size, timeout)
     group = ProcessGroupWia(options.store, rank, size, communicator, timeout)
-    if dist.distributed_c10d.GroupMember.WORLD is None:
+    if c10d.GroupMember.WORLD is None:
         _world = weakref.ref(group)
     return group
 

@@ -1,10 +1,11 @@
 """Events of PyTorch's profiler for calls, as those of its own backends: with the shapes of what a rank gives, and
-asynchronous, that is, ended by the thread that completes the call.
+asynchronous, which to the profiler are those that another thread ends.
 """
 
 from __future__ import annotations
 
 import threading
+from typing import Any
 
 import torch
 
@@ -14,18 +15,16 @@ enabled = torch.autograd._profiler_enabled
 
 
 class Event:
-    """From here to end(), on whichever thread."""
+    """From here until a future is done, on whichever thread."""
 
     def __init__(self, name: str, tensors: list[torch.Tensor]):
-        fast = getattr(torch._C._profiler, "_RecordFunctionFast", None)  # the only one that takes tensors
-        self._record = fast(name, tensors, {}) if fast else torch.profiler.record_function(name)
+        self._record = torch._C._autograd._record_function_with_args_enter(name, *tensors)
         self._ended = threading.Event()
-        self._record.__enter__()
 
-    def end(self) -> None:
-        self._record.__exit__(None, None, None)
-        self._ended.set()
+    def end_with(self, future: torch.futures.Future[Any]) -> None:
+        torch.ops.profiler._call_end_callbacks_on_jit_fut(self._record, future)
+        future.add_done_callback(lambda _: self._ended.set())
 
     def wait(self) -> None:
-        """So that it is part of a profile that ends after its call."""
+        """So that it is part of a profile that ends right after its call."""
         self._ended.wait(_PATIENCE)

@@ -21,7 +21,8 @@ def all_reduce(group: Any, tensor: Tensor, op: Any) -> None:
         entries = [int(count) for count in counts]
         indices = _rows_of_all(group, own.indices().t().contiguous(), entries)
         values = _rows_of_all(group, own.values(), entries)
-        tensor.detach().copy_(torch.sparse_coo_tensor(indices.t(), values, own.shape).coalesce())
+        # Not through detach(): of a sparse tensor that gives a copy of its parts.
+        tensor.copy_(torch.sparse_coo_tensor(indices.t(), values, own.shape).coalesce())
 
 
 def _rows_of_all(group: Any, rows: Tensor, counts: list[int]) -> Tensor:

@@ -93,18 +93,19 @@ class PendingWork(Work):
         self._source: int | torch.Tensor = -1
         self._event = event
         if event is not None:
-            self.get_future()  # whatever completes it ends the event
+            self.get_future()  # ends the event
 
     def wait(self, timeout: timedelta = _NO_LIMIT) -> bool:
         """Raises wia.Error; wia.TimeoutError after `timeout`, while the calls go on. Ctrl-C ends the wait
         alone.
         """
-        self._wait(timeout)
+        self.finish(timeout)
         if self._event is not None:
             self._event.wait()
         return True
 
-    def _wait(self, timeout: timedelta = _NO_LIMIT) -> None:
+    def finish(self, timeout: timedelta = _NO_LIMIT) -> None:
+        """wait(), but for the profiler."""
         if not self._settled:
             patience = timeout.total_seconds() if timeout > _NO_LIMIT else None
             try:
@@ -116,15 +117,6 @@ class PendingWork(Work):
             self._settle(None)
         if self._error is not None:
             raise self._error
-
-    def complete(self) -> None:
-        """Waits; the outcome is kept."""
-        try:
-            self._wait()
-        except Exception:
-            pass
-        if self._event is not None:
-            self._event.end()
 
     def _wait_for_requests(self, patience: float | None) -> None:
         until = None if patience is None else time.monotonic() + patience
@@ -193,7 +185,7 @@ class PendingWork(Work):
     _source_rank = source_rank
 
     def get_future(self) -> torch.futures.Future[Any]:
-        """Completed by a thread of the group, with the output tensors or the error."""
+        """Completed by a thread of the group, with the output tensors or the error; after wait() at once."""
         with self._lock:
             if self._future is not None:
                 return self._future
@@ -201,7 +193,12 @@ class PendingWork(Work):
             # An exception that is raised in a callback is an error for C++ as well; one that is set is a
             # value to it.
             self._future = done.then(self._outcome)
-        if self._completer is not None:
+            if self._event is not None:
+                self._event.end_with(self._future)
+            is_settled = self._settled
+        if is_settled:
+            done.set_result(None)
+        elif self._completer is not None:
             self._completer.put(self, done)
         else:
             threading.Thread(
@@ -223,7 +220,10 @@ _OutOfPatience.__name__ = _OutOfPatience.__qualname__ = TimeoutError.__name__
 
 
 def _complete(work: PendingWork, done: torch.futures.Future[Any]) -> None:
-    work.complete()
+    try:
+        work.finish()
+    except Exception:  # kept by the work
+        pass
     done.set_result(None)
 
 

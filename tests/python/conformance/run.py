@@ -49,9 +49,9 @@ class Recorder(unittest.TestResult):
     def addFailure(self, test, error):
         text = self._exc_info_to_string(error, test)
         print(text, flush=True)
-        # What a rank raised stands in the text of the error here; the first line that names an error says most.
+        # What a rank raised stands in the text of the error here; its last line that names an error says most.
         found = re.findall(r"^(?:\w+\.)*\w*(?:Error|Exception): .*", text, re.MULTILINE)
-        self.record(test, "failed", (found or text.strip().splitlines())[0][:200])
+        self.record(test, "failed", ([line for line in found if "exited with error code" not in line] or found or [text])[-1][:200])
 
     addError = addFailure
 
