@@ -1,15 +1,13 @@
-"""The results of PyTorch's tests: results.tsv, what differs from it, and the page that shows it."""
+"""The results of PyTorch's tests: results.tsv, and what differs from it."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
-HERE = Path(__file__).resolve().parent
-KNOWN = HERE / "results.tsv"
-PAGE = HERE.parents[2] / "docs" / "pytorch-conformance.md"
+KNOWN = Path(__file__).resolve().parent / "results.tsv"
 OUTCOMES = ("passed", "failed", "n.a.")
 
 
@@ -17,6 +15,14 @@ class Result(NamedTuple):
     outcome: str
     name: str  # Suite.test_name
     reason: str
+
+    @property
+    def suite(self) -> str:
+        return self.name.split(".")[0]
+
+    @property
+    def test(self) -> str:
+        return self.name.split(".")[1]
 
     def line(self) -> str:
         return "\t".join(self)

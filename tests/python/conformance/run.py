@@ -1,6 +1,6 @@
 """Runs PyTorch's own distributed tests over the backend wia, and compares with what is known of each.
 
-    python tests/python/conformance/run.py [--only REGEX] [--backend gloo] [--update]
+    scripts/test_python --conformance [--only REGEX] [--backend gloo] [--update]
 
 Prints a line for each test: passed, failed or n.a. (not applicable), the test, the reason; tab-separated, as the
 known results in results.tsv. Exit 1 when one differs. What tests write goes to build/conformance.log.
@@ -17,6 +17,7 @@ import sys
 import unittest
 from pathlib import Path
 
+import page
 import results
 from results import Result
 
@@ -68,6 +69,16 @@ def run(backend: str, only: str, out) -> dict[str, Result]:
     return recorder.results
 
 
+def update(found: dict[str, Result]) -> None:
+    import suites
+    import torch
+
+    merged = results.merged(results.read(), found)
+    results.write(merged)
+    about = {suite.__name__: suite.__doc__.strip() for suite in suites.SUITES}
+    page.write(merged, about, torch.__version__.split("+")[0])
+
+
 def main() -> int:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--only", default="", metavar="REGEX")
@@ -80,13 +91,10 @@ def main() -> int:
         os.dup2(log.fileno(), 1)
         os.dup2(log.fileno(), 2)
     found = run(given.backend, given.only, out)
-    known = results.read()
-    print(f"conformance: {results.counts(found)}", file=out)
     if given.update:
-        results.write(results.merged(known, found))
-        return 0
-    differences = [] if given.backend != "wia" else results.differences(known, found, given.only)
-    print(*differences, sep="\n", file=out, flush=True)
+        update(found)
+    differences = results.differences(results.read(), found, given.only) if given.backend == "wia" else []
+    print(*differences, f"conformance: {results.counts(found)}", sep="\n", file=out, flush=True)
     return bool(differences) or not found
 
 

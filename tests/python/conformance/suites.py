@@ -14,15 +14,12 @@ from types import ModuleType
 from typing import Any
 from unittest import mock
 
-import torch
 import torch.distributed as dist
 
-import wia.torch  # noqa: F401
+from forked import BACKEND, Forked
 
-BACKEND = os.environ.get("WIA_CONFORMANCE_BACKEND", "wia")
 RANKS = 4  # what most tests want that want a number
-os.environ.update(WORLD_SIZE=str(RANKS), OMP_NUM_THREADS="1", WIA_NIC="lo", WIA_LOG="error")
-os.environ.setdefault("DISTRIBUTED_TESTS_DEFAULT_TIMEOUT", "90")
+os.environ.update(WORLD_SIZE=str(RANKS), INIT_METHOD="file://")
 _DISTRIBUTED_TEST = "torch.testing._internal.distributed.distributed_test"
 
 
@@ -43,11 +40,12 @@ _mpi, _gloo = _imported_as("mpi"), _imported_as("gloo")
 # Sub-groups of fewer than eight ranks are skipped, but for a backend of this name.
 os.environ["BACKEND"] = "mpi"
 
-from torch.testing._internal.common_distributed import MultiProcessTestCase  # noqa: E402
 from torch.testing._internal.distributed import ddp_under_dist_autograd_test as ddp_with_rpc  # noqa: E402
 from torch.testing._internal.distributed.rpc.tensorpipe_rpc_agent_test_fixture import (  # noqa: E402
     TensorPipeRpcAgentTestFixture,
 )
+
+from harnesses import DTensorOperations, FsdpParity  # noqa: E402
 
 _monitored_barrier = dist.monitored_barrier
 
@@ -58,30 +56,18 @@ def monitored_barrier(*arguments: Any, **named: Any) -> None:
         _monitored_barrier(*arguments, **named)
 
 
-class Forked(MultiProcessTestCase):
-    """Ranks are forked from this process, which has imported PyTorch and runs nothing of it: a new interpreter for
-    each rank of each test would take the most of the time.
-    """
-
-    def setUp(self) -> None:
-        super().setUp()
-        self._start_processes(torch.multiprocessing.get_context("fork").Process)
-
-    def _spawn_processes(self) -> None:
-        pass
-
-
 def _is_skipped(module: ModuleType, name: str) -> bool:
     return getattr(getattr(module.DistributedTest._DistTestBase, name), "__unittest_skip__", False)
 
 
 class DistributedTest(Forked, _gloo.TestDistBackend, _gloo.DistributedTest._DistTestBase):
-    """distributed_test.py: collectives, groups, objects, profiling, DistributedDataParallel and its hooks."""
+    """`distributed/distributed_test.py`: collectives, groups, objects, profiling, DistributedDataParallel and its hooks."""
 
     @classmethod
-    def _run(cls, *arguments: Any, **named: Any) -> None:
+    def _run(cls, rank: int, test_name: str, file_name: str, pipe: Any, **named: Any) -> None:
         dist.monitored_barrier = monitored_barrier
-        super()._run(*arguments, **named)
+        _gloo.INIT_METHOD = f"file://{file_name}.again"  # for a test that starts over
+        super()._run(rank, test_name, file_name, pipe, **named)
 
     def _test_accumulate_gradients_no_sync(self, *arguments: Any, **named: Any) -> None:
         # The tests' tensors are on the CPU only for a backend of this name.
@@ -104,11 +90,11 @@ class _OverRpc(Forked, TensorPipeRpcAgentTestFixture):
 
 
 class DdpUnderDistAutogradTest(ddp_with_rpc.DdpUnderDistAutogradTest, _OverRpc):
-    """ddp_under_dist_autograd_test.py: DistributedDataParallel beside RPC and distributed autograd."""
+    """`distributed/ddp_under_dist_autograd_test.py`: DistributedDataParallel beside RPC and distributed autograd."""
 
 
 class DdpComparisonTest(ddp_with_rpc.DdpComparisonTest, _OverRpc):
-    """The same file: gradients of distributed autograd and of local one."""
+    """`distributed/ddp_under_dist_autograd_test.py`: gradients of distributed autograd and of local one."""
 
 
-SUITES = [DistributedTest, DdpUnderDistAutogradTest, DdpComparisonTest]
+SUITES = [DistributedTest, DdpUnderDistAutogradTest, DdpComparisonTest, FsdpParity, DTensorOperations]
