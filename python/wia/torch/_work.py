@@ -201,9 +201,7 @@ class PendingWork(Work):
         elif self._completer is not None:
             self._completer.put(self, done)
         else:
-            threading.Thread(
-                target=_complete, args=(self, done), name="wia-torch-transfer", daemon=True
-            ).start()
+            _complete_aside(self, done)
         return self._future
 
     def _outcome(self, _: Any) -> list[torch.Tensor]:
@@ -227,6 +225,10 @@ def _complete(work: PendingWork, done: torch.futures.Future[Any]) -> None:
     done.set_result(None)
 
 
+def _complete_aside(work: PendingWork, done: torch.futures.Future[Any]) -> None:
+    threading.Thread(target=_complete, args=(work, done), name="wia-torch-future", daemon=True).start()
+
+
 class Completer:
     """A thread that completes the futures of a group's collectives, which end in the order in which they
     began.
@@ -238,6 +240,10 @@ class Completer:
         self._lock = threading.Lock()
 
     def put(self, work: PendingWork, done: torch.futures.Future[Any]) -> None:
+        if threading.current_thread() is self._thread:
+            # From a callback of another future, which may wait for this one (the PowerSGD hook does).
+            _complete_aside(work, done)
+            return
         with self._lock:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="wia-torch-futures", daemon=True)

@@ -12,7 +12,9 @@ BACKEND = os.environ.get("WIA_CONFORMANCE_BACKEND", "wia")
 os.environ.update(OMP_NUM_THREADS="1", WIA_NIC="lo", WIA_LOG="error")
 os.environ.setdefault("DISTRIBUTED_TESTS_DEFAULT_TIMEOUT", "90")  # seconds for a test
 
-from torch.testing._internal.common_distributed import MultiProcessTestCase  # noqa: E402
+from torch.testing._internal.common_distributed import TIMEOUT_OVERRIDE, MultiProcessTestCase  # noqa: E402
+
+TIMEOUT_OVERRIDE.clear()
 
 
 class Forked(MultiProcessTestCase):

@@ -22,6 +22,7 @@ import results
 from results import Result
 
 REPOSITORY = Path(__file__).resolve().parents[3]
+LOADER = unittest.defaultTestLoader
 LOG = REPOSITORY / "build" / "conformance.log"
 
 
@@ -63,7 +64,7 @@ def run(backend: str, only: str, out) -> dict[str, Result]:
 
     recorder = Recorder(out)
     for suite in suites.SUITES:
-        for test in unittest.defaultTestLoader.loadTestsFromTestCase(suite):
+        for test in LOADER.loadTestsFromTestCase(suite):
             if re.search(only, f"{suite.__name__}.{test.id().split('.')[-1]}"):
                 unittest.TestSuite([test]).run(recorder)
     return recorder.results
@@ -73,7 +74,9 @@ def update(found: dict[str, Result]) -> None:
     import suites
     import torch
 
+    there = {f"{suite.__name__}.{name}" for suite in suites.SUITES for name in LOADER.getTestCaseNames(suite)}
     merged = results.merged(results.read(), found)
+    merged = {name: result for name, result in merged.items() if name in there}
     results.write(merged)
     about = {suite.__name__: suite.__doc__.strip() for suite in suites.SUITES}
     page.write(merged, about, torch.__version__.split("+")[0])

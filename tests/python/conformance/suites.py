@@ -10,16 +10,33 @@ from __future__ import annotations
 import importlib.util
 import os
 import sys
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 from unittest import mock
 
 import torch.distributed as dist
 
+import cpu_for_cuda
 from forked import BACKEND, Forked
 
 RANKS = 4  # what most tests want that want a number
 os.environ.update(WORLD_SIZE=str(RANKS), INIT_METHOD="file://")
+# Of the tests for CUDA those that cannot do without: by NCCL, SyncBatchNorm, streams, what they log, or their length.
+CUDA_ITSELF = frozenset(
+    """test_average_parameters test_monitored_barrier_allreduce_hang test_monitored_barrier_allreduce_hang_wait_all_ranks
+    test_DistributedDataParallel_SyncBatchNorm test_DistributedDataParallel_SyncBatchNorm_2D_Input
+    test_DistributedDataParallel_SyncBatchNorm_Channels_Last test_DistributedDataParallel_SyncBatchNorm_No_Affine
+    test_DistributedDataParallel_SyncBatchNorm_Diff_Input_Sizes_Running_Value
+    test_DistributedDataParallel_SyncBatchNorm_Diff_Input_Sizes_gradient test_DistributedDataParallel_SyncBatchNorm_half
+    test_DistributedDataParallel_SyncBatchNorm_Single_Input_Per_Process test_ddp_inference test_sync_bn_logged
+    test_ddp_uneven_inputs_stop_iteration_sync_bn test_ddp_logging_data_gpu test_ddp_compile_static_graph
+    test_ddp_apply_optim_in_backward test_ddp_apply_optim_in_backward_grad_as_bucket_view_false
+    test_ddp_apply_optim_in_backward_ignored_params test_ddp_device test_output_unused_in_loss_dict_module
+    test_ddp_native_mixed_precision_grad_as_bucket_view_no_set_grad_none test_ddp_uneven_inputs
+    test_ddp_native_mixed_precision_grad_as_bucket_view_set_grad_to_none
+    test_ddp_native_mixed_precision_no_grad_as_bucket_view_no_set_grad_none
+    test_ddp_native_mixed_precision_no_grad_as_bucket_view_set_grad_to_none""".split()
+)
 _DISTRIBUTED_TEST = "torch.testing._internal.distributed.distributed_test"
 
 
@@ -36,6 +53,8 @@ def _imported_as(backend: str) -> ModuleType:
     return module
 
 
+with cpu_for_cuda.admitted():
+    _cuda = _imported_as("gloo")
 _mpi, _gloo = _imported_as("mpi"), _imported_as("gloo")
 # Sub-groups of fewer than eight ranks are skipped, but for a backend of this name.
 os.environ["BACKEND"] = "mpi"
@@ -63,10 +82,12 @@ def _is_skipped(module: ModuleType, name: str) -> bool:
 class DistributedTest(Forked, _gloo.TestDistBackend, _gloo.DistributedTest._DistTestBase):
     """`distributed/distributed_test.py`: collectives, groups, objects, profiling, DistributedDataParallel and its hooks."""
 
+    module = _gloo
+
     @classmethod
     def _run(cls, rank: int, test_name: str, file_name: str, pipe: Any, **named: Any) -> None:
         dist.monitored_barrier = monitored_barrier
-        _gloo.INIT_METHOD = f"file://{file_name}.again"  # for a test that starts over
+        cls.module.INIT_METHOD = f"file://{file_name}.again"  # for a test that starts over
         super()._run(rank, test_name, file_name, pipe, **named)
 
     def _test_accumulate_gradients_no_sync(self, *arguments: Any, **named: Any) -> None:
@@ -78,6 +99,25 @@ class DistributedTest(Forked, _gloo.TestDistBackend, _gloo.DistributedTest._Dist
 for _name in dir(_gloo.DistributedTest._DistTestBase):
     if _name.startswith("test_") and _is_skipped(_gloo, _name) and not _is_skipped(_mpi, _name):
         setattr(DistributedTest, _name, getattr(_mpi.DistributedTest._DistTestBase, _name))
+
+class CudaTestsOnCpu(DistributedTest):
+    """`distributed/distributed_test.py`: tests for CUDA devices, with all of their tensors on the CPU."""
+
+    module = _cuda
+
+    def run_test(self, test_name: str, pipe: Any) -> None:
+        cpu_for_cuda.run(RANKS, lambda: super(CudaTestsOnCpu, self).run_test(test_name, pipe))
+
+
+_NO_TEST = SimpleNamespace(__wrapped__=None)  # cannot be called; setUp() looks at what is wrapped
+for _name in dir(DistributedTest):
+    if _name.startswith("test_"):
+        _test = getattr(_cuda.DistributedTest._DistTestBase, _name)
+        on_cpu = getattr(_test, "wants_cuda", False) and not _is_skipped(_cuda, _name) and _name not in CUDA_ITSELF
+        setattr(CudaTestsOnCpu, _name, _test if on_cpu else _NO_TEST)
+        if on_cpu:
+            setattr(DistributedTest, _name, _NO_TEST)
+
 
 class _OverRpc(Forked, TensorPipeRpcAgentTestFixture):
     """The tests name Gloo for their process group; RPC itself goes by TensorPipe."""
@@ -97,4 +137,4 @@ class DdpComparisonTest(ddp_with_rpc.DdpComparisonTest, _OverRpc):
     """`distributed/ddp_under_dist_autograd_test.py`: gradients of distributed autograd and of local one."""
 
 
-SUITES = [DistributedTest, DdpUnderDistAutogradTest, DdpComparisonTest, FsdpParity, DTensorOperations]
+SUITES = [DistributedTest, CudaTestsOnCpu, DdpUnderDistAutogradTest, DdpComparisonTest, FsdpParity, DTensorOperations]
