@@ -11,7 +11,7 @@ from results import OUTCOMES, Results
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "pytorch-conformance.md"
 # What PyTorch's own words for a test that it skips mean here; the first that fits.
 _REASONS = (
-    (r"CUDA|nccl|Nccl|NCCL", "on CUDA tensors"),
+    (r"CUDA|nccl|Nccl|NCCL", "wants CUDA devices or NCCL"),
     (r"torchvision", "needs torchvision"),
     (r"^https://github.com/pytorch|failing|flak", "PyTorch skips it with every backend"),
 )
@@ -19,7 +19,7 @@ _HEAD = """# PyTorch's own tests
 
 The distributed tests that PyTorch {version} brings with it, run over the backend `wia`:
 
-    scripts/test_python --conformance                                    # 2 minutes
+    scripts/test_python --conformance                                    # 4 minutes
     scripts/test_python --conformance --only test_all_reduce             # some of them
     scripts/test_python --conformance --backend gloo --only test_barrier # what Gloo makes of them
     scripts/test_python --conformance --update                           # writes results.tsv and this page
@@ -27,7 +27,8 @@ The distributed tests that PyTorch {version} brings with it, run over the backen
 PyTorch decides by the name of a backend what its tests demand. Here all is demanded that they demand of the backends for
 CPUs, Gloo and MPI: of either what the other need not do, too. Nothing of PyTorch is changed; `tests/python/conformance/` imports
 its tests and enters `wia` in their tables. A run prints a line for each test and fails when one differs from
-`tests/python/conformance/results.tsv`. `monitored_barrier` is called past its look at the name (see [PyTorch](pytorch.md)).
+`tests/python/conformance/results.tsv`. Of the tests that want CUDA devices, those that can do without run with all of their tensors on
+the CPU, and without `device_ids`: of the process group they ask the same. `monitored_barrier` is called past its look at the name (see [PyTorch](pytorch.md)).
 
 | suite | of PyTorch's `torch.testing._internal` | passed | failed | not applicable |
 |---|---|---|---|---|
