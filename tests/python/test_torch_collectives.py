@@ -287,19 +287,19 @@ def test_transfers():
 
 def _from_anyone() -> None:
     with process_group() as (me, n):
-        # Three extents: transposed, the tensor is received through a copy.
-        for shape in [(1,), (40, 50)]:
+        # Transposed, the tensor is received through a copy. A tag each: ranks may be ahead.
+        for tag, shape in enumerate([(1,), (40, 50)]):
             if me == 0:
                 senders = []
                 for _ in range(n - 1):
                     got = torch.zeros(shape, dtype=torch.int64).t()
-                    work = dist.irecv(got, tag=5)
+                    work = dist.irecv(got, tag=tag)
                     work.wait()
                     senders.append(work._source_rank())
                     assert equal(got, data(senders[-1], shape).t())
                 assert sorted(senders) == list(range(1, n))
             else:
-                dist.send(data(me, shape).t(), 0, tag=5)
+                dist.send(data(me, shape).t(), 0, tag=tag)
         pair = dist.new_group([1, 2])
         if me == 1:
             got = torch.zeros(1)
