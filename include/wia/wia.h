@@ -274,6 +274,11 @@ WIA_API wia_status_t wia_send(const void* buffer, size_t count, wia_dtype_t dtyp
                               wia_communicator_t* comm, wia_request_t** request);
 WIA_API wia_status_t wia_recv(void* buffer, size_t count, wia_dtype_t dtype, int from, int tag,
                               wia_communicator_t* comm, wia_request_t** request);
+/* From whoever sends with this tag: of several messages any one, of several receives that match a message the
+ * one that was posted first. *from (may be NULL) is written when it is done, and must live until then.
+ * Whoever waits so ends with an error when a member of comm is lost, or when all others have left. */
+WIA_API wia_status_t wia_recv_any(void* buffer, size_t count, wia_dtype_t dtype, int* from, int tag,
+                                  wia_communicator_t* comm, wia_request_t** request);
 /* Both at once: never deadlocks. */
 WIA_API wia_status_t wia_sendrecv(const void* send, size_t send_count, int to, void* recv, size_t recv_count,
                                   int from, wia_dtype_t dtype, int tag, wia_communicator_t* comm);

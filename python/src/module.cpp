@@ -264,6 +264,16 @@ void bind_collectives(nb::class_<Communicator>& c) {
         });
       },
       "buffer"_a, "count"_a, "dtype"_a, "source"_a, "tag"_a, keep);
+  c.def(
+      "recv_any",
+      [](Communicator& self, Address buffer, size_t count, int dtype, Address source, int tag,
+         nb::handle kept) {
+        return run(self, kept, [=](auto* comm, auto** r) {
+          return wia_recv_any(pointer(buffer), count, static_cast<wia_dtype_t>(dtype),
+                              static_cast<int*>(pointer(source)), tag, comm, r);
+        });
+      },
+      "buffer"_a, "count"_a, "dtype"_a, "source"_a, "tag"_a, keep);
 }
 
 void bind_communicator(nb::module_& m) {

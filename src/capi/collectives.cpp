@@ -40,8 +40,10 @@ wia_status_t missing_counts() {
   return report(Status(Code::invalid_argument, "counts is NULL; wanted is one number a rank"));
 }
 
-wia_status_t move(bool sends, void* buffer, size_t count, wia_dtype_t dtype, int peer, int tag,
-                  wia_communicator_t* comm, wia_request_t** request) {
+// start(communicator, bytes, request): the transfer.
+template <class Start>
+wia_status_t move(size_t count, wia_dtype_t dtype, wia_communicator_t* comm, wia_request_t** request,
+                  Start start) {
   Communicator* c = resolve(comm);
   if (!c) return wia_last_error();
   const size_t element = wia_dtype_size(dtype);
@@ -50,9 +52,9 @@ wia_status_t move(bool sends, void* buffer, size_t count, wia_dtype_t dtype, int
     return report(Status::error(Code::invalid_argument,
                                 "count is {} (as a signed number {}); legal are 0 to {}", count,
                                 static_cast<int64_t>(count), SIZE_MAX / 2 / element));
-  if (!request) return report(c->transfer(sends, buffer, count * element, peer, tag, nullptr));
+  if (!request) return report(start(*c, count * element, nullptr));
   Request* made = nullptr;
-  const wia_status_t status = report(c->transfer(sends, buffer, count * element, peer, tag, &made));
+  const wia_status_t status = report(start(*c, count * element, &made));
   *request = to_handle(made);
   return status;
 }
@@ -180,12 +182,23 @@ wia_status_t wia_barrier(wia_communicator_t* comm) { return wia_barrier_async(co
 
 wia_status_t wia_send(const void* buffer, size_t count, wia_dtype_t dtype, int to, int tag,
                       wia_communicator_t* comm, wia_request_t** request) {
-  return move(true, const_cast<void*>(buffer), count, dtype, to, tag, comm, request);
+  return move(count, dtype, comm, request, [=](Communicator& c, size_t bytes, Request** made) {
+    return c.transfer(true, const_cast<void*>(buffer), bytes, to, tag, made);
+  });
 }
 
 wia_status_t wia_recv(void* buffer, size_t count, wia_dtype_t dtype, int from, int tag,
                       wia_communicator_t* comm, wia_request_t** request) {
-  return move(false, buffer, count, dtype, from, tag, comm, request);
+  return move(count, dtype, comm, request, [=](Communicator& c, size_t bytes, Request** made) {
+    return c.transfer(false, buffer, bytes, from, tag, made);
+  });
+}
+
+wia_status_t wia_recv_any(void* buffer, size_t count, wia_dtype_t dtype, int* from, int tag,
+                          wia_communicator_t* comm, wia_request_t** request) {
+  return move(count, dtype, comm, request, [=](Communicator& c, size_t bytes, Request** made) {
+    return c.receive_any(buffer, bytes, tag, from, made);
+  });
 }
 
 wia_status_t wia_sendrecv(const void* send, size_t send_count, int to, void* recv, size_t recv_count,

@@ -55,6 +55,7 @@ struct Request {
   bool collective = true;
   Operation operation;
   Transfer transfer;
+  int* from = nullptr;  // where the rank goes whose message a receive got
   Status status;
   Deadline deadline = Deadline::never();
   std::atomic<bool> done{false};
@@ -75,6 +76,8 @@ class Communicator : public Progressible, public std::enable_shared_from_this<Co
   // request == null: returns when done. Else *request is set, to be waited for.
   Status collective(const Call& call, Request** request);
   Status transfer(bool sends, void* data, size_t bytes, int peer, int tag, Request** request);
+  // From whoever sends with this tag. *from is written when it is done.
+  Status receive_any(void* data, size_t bytes, int tag, int* from, Request** request);
   Status exchange(const void* send, size_t send_bytes, int to, void* recv, size_t recv_bytes, int from,
                   int tag);
 
@@ -132,6 +135,8 @@ class Communicator : public Progressible, public std::enable_shared_from_this<Co
   bool progress();  // true if anything moved
   bool start_next();
   bool progress_transfers();
+  Status start_transfer(bool sends, void* data, size_t bytes, int peer, int tag, int* from,
+                        Request** request);
   Request* new_request();
   void complete(Request& request, Status status);
   Status fail(Status reason, bool tell_peers);  // gives the first reason
@@ -140,6 +145,7 @@ class Communicator : public Progressible, public std::enable_shared_from_this<Co
   Status interruption() const;
   Status interruption_from_outside() const;
   Status look_for_trouble();
+  std::optional<Trouble> look_at_senders() const;
   Status explain(const Trouble& trouble, const Operation* current) const;
   Status mismatch(int peer, const CallSignature& mine, const CallSignature& theirs) const;
   Status timed_out(const Operation& current) const;

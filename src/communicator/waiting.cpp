@@ -53,6 +53,16 @@ Status Communicator::transfer(bool sends, void* data, size_t bytes, int peer, in
   const char* whose = sends ? "to" : "from";
   if (peer < 0 || peer >= size())
     return Status::error(Code::invalid_argument, "{} is {}; legal are 0 to {}", whose, peer, size() - 1);
+  return start_transfer(sends, data, bytes, peer, tag, nullptr, request);
+}
+
+Status Communicator::receive_any(void* data, size_t bytes, int tag, int* from, Request** request) {
+  if (in_forked_child()) return forked_status();
+  return start_transfer(false, data, bytes, Transfer::kAnyPeer, tag, from, request);
+}
+
+Status Communicator::start_transfer(bool sends, void* data, size_t bytes, int peer, int tag, int* from,
+                                    Request** request) {
   if (tag < 0) return Status::error(Code::invalid_argument, "tag is {}; legal are 0 and above", tag);
   if (bytes > 0 && !data) return Status::error(Code::invalid_argument, "buffer is NULL with {} bytes", bytes);
   std::unique_lock lock = enter();
@@ -60,6 +70,7 @@ Status Communicator::transfer(bool sends, void* data, size_t bytes, int peer, in
   Request* made = new_request();
   made->collective = false;
   made->deadline = Deadline::after_ms(timeout_ms_);
+  made->from = from;
   Transfer& t = made->transfer;
   t = {};
   t.sends = sends;
@@ -219,6 +230,7 @@ Request* Communicator::new_request() {
   }
   request->communicator = shared_from_this();
   request->status = {};
+  request->from = nullptr;
   request->done.store(false, std::memory_order_relaxed);
   return request.release();
 }
@@ -231,6 +243,7 @@ void Communicator::free(Request* request) {
 
 void Communicator::complete(Request& request, Status status) {
   request.status = std::move(status);
+  if (request.from) *request.from = request.transfer.peer;
   --pending_;
   request.done.store(true, std::memory_order_release);
   ShmHeap::existing()->header().doorbell.ring();
@@ -356,8 +369,15 @@ Status Communicator::look_for_trouble() {
   const int64_t now = now_ns();
   if (current && call_started_ns_ == 0) call_started_ns_ = now;
   std::vector<int> partners;
-  for (const Request* request : moving_) partners.push_back(request->transfer.peer);
-  if (const auto trouble = endpoint_->check(current != nullptr, partners)) {
+  bool from_any = false;
+  for (const Request* request : moving_)
+    if (request->transfer.peer == Transfer::kAnyPeer)
+      from_any = true;
+    else
+      partners.push_back(request->transfer.peer);
+  auto trouble = endpoint_->check(current != nullptr, partners);
+  if (!trouble && from_any) trouble = look_at_senders();
+  if (trouble) {
     // What the peer sent before is still good: its trouble may be of a later call.
     if (trouble->kind != Trouble::mismatch) {
       bool moved = !moving_.empty() && progress_transfers();
@@ -370,9 +390,10 @@ Status Communicator::look_for_trouble() {
   if (current && limit > 0 && now - call_started_ns_ > limit * 1'000'000) return timed_out(*current);
   for (const Request* request : moving_)
     if (request->deadline.passed(now))
-      return Status::error(Code::timeout, "rank {} of {}: no end after {:.1f} s: {}; waiting for {}", rank_,
-                           name_, static_cast<double>(limit) * 1e-3, transfers_->describe(),
-                           rank_text(request->transfer.peer));
+      return Status::error(
+          Code::timeout, "rank {} of {}: no end after {:.1f} s: {}; waiting for {}", rank_, name_,
+          static_cast<double>(limit) * 1e-3, transfers_->describe(),
+          request->transfer.peer == Transfer::kAnyPeer ? "any rank" : rank_text(request->transfer.peer));
   // Over a network a rank hears of its partners' calls only. Who waits long tells all, so that each can name
   // who does not.
   const int64_t report_ms = std::min(late_notice_ms_, limit > 0 ? limit : late_notice_ms_) / 2;
@@ -388,6 +409,23 @@ Status Communicator::look_for_trouble() {
                  who_is_missing(current->signature));
   }
   return {};
+}
+
+// For a receive from any rank: one that is dead might have been the sender; those that have left may have
+// left the sending to others, but not all of them.
+std::optional<Trouble> Communicator::look_at_senders() const {
+  std::optional<Trouble> left;
+  int here = 0;
+  for (int peer = 0; peer < size(); ++peer) {
+    if (peer == rank_) continue;
+    auto trouble = endpoint_->check(false, {&peer, 1});
+    if (trouble && trouble->kind != Trouble::left) return trouble;
+    if (trouble)
+      left = std::move(trouble);
+    else
+      ++here;
+  }
+  return here > 0 ? std::nullopt : std::move(left);
 }
 
 Status Communicator::explain(const Trouble& trouble, const Operation* current) const {
@@ -414,8 +452,8 @@ Status Communicator::mismatch(int peer, const CallSignature& mine, const CallSig
 
 Status Communicator::timed_out(const Operation& current) const {
   return Status::error(Code::timeout,
-                       "rank {} of {} waited {:.1f} s in {}: {}; if ranks may be so late, raise WIA_TIMEOUT "
-                       "or wia_communicator_set_timeout",
+                       "rank {} of {} waited {:.1f} s in {}: {}; if ranks may be so late, raise the "
+                       "timeout (WIA_TIMEOUT, wia_communicator_set_timeout)",
                        rank_, name_, static_cast<double>(now_ns() - call_started_ns_) * 1e-9,
                        describe(current.signature), who_is_missing(current.signature));
 }

@@ -22,28 +22,65 @@ void PointToPoint::start(Transfer& transfer) {
   transfer.id = next_id_++;
   transfer.finished = false;
   active_.emplace(transfer.id, &transfer);
+  transfer.stage = transfer.sends ? Transfer::Stage::queued : Transfer::Stage::posted;
+  if (transfer.peer == Transfer::kAnyPeer) {
+    for (int peer = 0; peer < endpoint_.size(); ++peer)
+      if (match_unexpected(transfer, peer)) return;
+    anywhere_.push_back(&transfer);
+    return;
+  }
+  join(transfer, transfer.peer);
   Peer& peer = peers_[transfer.peer];
-  ++peer.transfers;
-  if (!std::exchange(peer.is_partner, true)) partners_.push_back(transfer.peer);
-  if (transfer.sends) {
-    transfer.stage = Transfer::Stage::queued;
+  if (transfer.sends)
     peer.starting.push_back(&transfer);
-    return;
+  else if (!match_unexpected(transfer, transfer.peer))
+    peer.posted.push_back(&transfer);
+}
+
+// The transfer is one with this peer.
+void PointToPoint::join(Transfer& transfer, int peer) {
+  transfer.peer = peer;
+  ++peers_[peer].transfers;
+  if (!std::exchange(peers_[peer].is_partner, true)) partners_.push_back(peer);
+}
+
+bool PointToPoint::match_unexpected(Transfer& receive, int peer) {
+  auto& unexpected = peers_[peer].unexpected;
+  const auto message = std::find_if(unexpected.begin(), unexpected.end(),
+                                    [&](const Unexpected& m) { return m.header.tag == receive.tag; });
+  if (message == unexpected.end()) return false;
+  const Unexpected first = std::move(*message);
+  unexpected.erase(message);
+  if (receive.peer == Transfer::kAnyPeer) join(receive, peer);
+  match(receive, first.header, first.is_eager ? first.data.data() : nullptr);
+  return true;
+}
+
+// The receive for a message of this peer: the one that was posted first. Null: none yet.
+Transfer* PointToPoint::take_posted(int peer, int tag) {
+  const auto first = [tag](std::deque<Transfer*>& queue) {
+    return std::find_if(queue.begin(), queue.end(), [tag](const Transfer* t) { return t->tag == tag; });
+  };
+  auto& posted = peers_[peer].posted;
+  const auto named = first(posted), any = first(anywhere_);
+  const bool has_named = named != posted.end();
+  if (any != anywhere_.end() && !(has_named && static_cast<int32_t>((*named)->id - (*any)->id) < 0)) {
+    Transfer* receive = *any;
+    anywhere_.erase(any);
+    join(*receive, peer);
+    return receive;
   }
-  transfer.stage = Transfer::Stage::posted;
-  for (auto message = peer.unexpected.begin(); message != peer.unexpected.end(); ++message) {
-    if (message->header.tag != transfer.tag) continue;
-    const Unexpected first = std::move(*message);
-    peer.unexpected.erase(message);
-    match(transfer, first.header, first.is_eager ? first.data.data() : nullptr);
-    return;
-  }
-  peer.posted.push_back(&transfer);
+  if (!has_named) return nullptr;
+  Transfer* receive = *named;
+  posted.erase(named);
+  return receive;
 }
 
 bool PointToPoint::progress() {
   if (active_.empty()) return false;
   bool moved = false;
+  for (int peer = 0; peer < endpoint_.size() && !anywhere_.empty(); ++peer)
+    if (peers_[peer].transfers == 0) moved |= take_packet(peer);
   for (size_t i = 0; i < partners_.size(); ++i) {
     moved |= start_sends(partners_[i]);
     if (peers_[partners_[i]].transfers > 0) moved |= take_packet(partners_[i]);
@@ -83,19 +120,12 @@ void PointToPoint::handle(int peer, const Packet& packet) {
   switch (packet.type) {
     case eager:
     case request: {
-      auto& posted = peers_[peer].posted;
-      const auto receive =
-          std::find_if(posted.begin(), posted.end(), [&](const Transfer* t) { return t->tag == header.tag; });
-      if (receive == posted.end()) {
+      const bool is_eager = packet.type == eager;
+      if (Transfer* receive = take_posted(peer, header.tag))
+        match(*receive, header, is_eager ? packet.data : nullptr);
+      else
         peers_[peer].unexpected.push_back(
-            {header,
-             packet.type == eager,
-             {packet.data, packet.data + (packet.type == eager ? packet.bytes : 0)}});
-        return;
-      }
-      Transfer& transfer = **receive;
-      posted.erase(receive);
-      match(transfer, header, packet.type == eager ? packet.data : nullptr);
+            {header, is_eager, {packet.data, packet.data + (is_eager ? packet.bytes : 0)}});
       return;
     }
     case ready:
@@ -265,7 +295,7 @@ void PointToPoint::leave(Transfer& transfer, Status status) {
 
 void PointToPoint::forget(Transfer& transfer) {
   active_.erase(transfer.id);
-  --peers_[transfer.peer].transfers;
+  if (transfer.peer != Transfer::kAnyPeer) --peers_[transfer.peer].transfers;
 }
 
 void PointToPoint::finish(Transfer& transfer, Status status) {
@@ -277,6 +307,8 @@ void PointToPoint::finish(Transfer& transfer, Status status) {
 void PointToPoint::cancel(Transfer& transfer) {
   forget(transfer);
   std::erase(moving_, &transfer);
+  std::erase(anywhere_, &transfer);
+  if (transfer.peer == Transfer::kAnyPeer) return;
   std::erase(peers_[transfer.peer].posted, &transfer);
   std::erase(peers_[transfer.peer].starting, &transfer);
 }
@@ -289,6 +321,7 @@ void PointToPoint::fail(const Status& status) {
   active_.clear();
   moving_.clear();
   partners_.clear();
+  anywhere_.clear();
   for (Peer& peer : peers_) peer = {};
 }
 
@@ -298,10 +331,12 @@ std::string PointToPoint::describe() const {
     if (!text.empty()) text += "; ";
     const bool waits =
         t->sends ? t->stage <= Transfer::Stage::announced : t->stage == Transfer::Stage::posted;
-    text += fmt::format("a {} of {} bytes {} rank {} with tag {}{}", t->sends ? "send" : "receive", t->bytes,
-                        t->sends ? "to" : "from", t->peer, t->tag,
+    const bool any = t->peer == Transfer::kAnyPeer;
+    text += fmt::format("a {} of {} bytes {} {} with tag {}{}", t->sends ? "send" : "receive", t->bytes,
+                        t->sends ? "to" : "from", any ? "any rank" : fmt::format("rank {}", t->peer), t->tag,
                         !waits     ? ""
                         : t->sends ? " (that rank has posted no matching receive)"
+                        : any      ? " (no rank has sent anything with this tag)"
                                    : " (that rank has sent nothing with this tag)");
     if (text.size() > 600) break;
   }

@@ -19,8 +19,10 @@ namespace wia {
 
 // One send or receive. The caller keeps it until `finished`.
 struct Transfer {
+  static constexpr int kAnyPeer = -1;
+
   bool sends = false;
-  int peer = 0;
+  int peer = 0;  // of a receive, kAnyPeer: whoever sends first with this tag; then that rank
   int tag = 0;
   std::byte* data = nullptr;  // a send only reads it
   size_t bytes = 0;
@@ -86,6 +88,9 @@ class PointToPoint {
     bool is_partner = false;            // stands in partners_
   };
 
+  void join(Transfer& transfer, int peer);
+  bool match_unexpected(Transfer& receive, int peer);
+  Transfer* take_posted(int peer, int tag);
   bool take_packet(int peer);
   void handle(int peer, const Packet& packet);
   void match(Transfer& receive, const Header& header, const std::byte* eager_data);
@@ -101,8 +106,9 @@ class PointToPoint {
   Endpoint& endpoint_;
   std::vector<Peer> peers_;
   std::unordered_map<uint32_t, Transfer*> active_;
-  std::vector<Transfer*> moving_;  // those that step() can carry on
-  std::vector<int> partners_;      // peers with transfers under way; some may have had their last
+  std::vector<Transfer*> moving_;   // those that step() can carry on
+  std::vector<int> partners_;       // peers with transfers under way; some may have had their last
+  std::deque<Transfer*> anywhere_;  // receives from any peer without a message
   uint32_t next_id_ = 1;
 };
 

@@ -85,6 +85,111 @@ TEST(S12Messages, TagsMatch) {
   }));
 }
 
+TEST(S12Messages, FromAnyRank) {
+  expect_good(run_ranks(4, [](int me) {
+    wia_communicator_t* w = nullptr;
+    WIA_RUN(start(&w));
+    for (const size_t count : {size_t{0}, size_t{1}, size_t{10'000}, size_t{300'000}}) {
+      for (int receiver = 0; receiver < 4; ++receiver) {
+        Buffer<> x(count);
+        if (me != receiver) {
+          x.fill(me);
+          wia_request_t *a = nullptr, *b = nullptr;
+          WIA_OK(wia_send(x.data(), count, kType, receiver, 7, w, &a));
+          WIA_OK(wia_send(x.data(), count, kType, receiver, 8, w, &b));
+          WIA_RUN(wait_both(a, b));
+          continue;
+        }
+        int seen[4] = {};
+        for (int i = 0; i < 6; ++i) {  // not in the order in which they are sent
+          int from = -1;
+          wia_request_t* r = nullptr;
+          WIA_OK(wia_recv_any(x.data(), count, kType, &from, i < 3 ? 8 : 7, w, &r));
+          WIA_OK(wia_request_wait(r, -1));
+          WIA_CHECK(from >= 0 && from < 4 && from != me && ++seen[from] <= 2);
+          for (size_t k = 0; k < count; ++k) WIA_CHECK(x.get(k) == value(from, k));
+          WIA_CHECK(x.intact());
+        }
+      }
+    }
+    int from = -1;
+    wia_request_t* r = nullptr;
+    WIA_CHECK(wia_recv_any(nullptr, 0, kType, &from, -1, w, nullptr) == WIA_ERROR_INVALID_ARGUMENT);
+    WIA_OK(wia_recv_any(nullptr, 0, kType, nullptr, 9, w, &r));  // from oneself
+    WIA_OK(wia_send(nullptr, 0, kType, me, 9, w, nullptr));
+    WIA_OK(wia_request_wait(r, -1));
+    return check_sum(w);
+  }));
+}
+
+// A message goes to the receive that was posted first, whether that names a rank or not.
+TEST(S12Messages, FromAnyRankInTurn) {
+  expect_good(run_ranks(2, [](int me) {
+    wia_communicator_t* w = nullptr;
+    WIA_RUN(start(&w));
+    if (me == 0) {
+      int got[4] = {}, from[2] = {-1, -1};
+      wia_request_t* r[4] = {};
+      WIA_OK(wia_recv(&got[0], 1, WIA_INT32, 1, 0, w, &r[0]));
+      WIA_OK(wia_recv_any(&got[1], 1, WIA_INT32, &from[0], 0, w, &r[1]));
+      WIA_OK(wia_recv_any(&got[2], 1, WIA_INT32, &from[1], 0, w, &r[2]));
+      WIA_OK(wia_recv(&got[3], 1, WIA_INT32, 1, 0, w, &r[3]));
+      WIA_OK(wia_barrier(w));
+      for (auto* request : r) WIA_OK(wia_request_wait(request, -1));
+      for (int i = 0; i < 4; ++i) WIA_CHECK(got[i] == i + 1);
+      WIA_CHECK(from[0] == 1 && from[1] == 1);
+    } else {
+      WIA_OK(wia_barrier(w));
+      for (int i = 1; i <= 4; ++i) WIA_OK(wia_send(&i, 1, WIA_INT32, 0, 0, w, nullptr));
+    }
+    return check_sum(w);
+  }));
+}
+
+// What ends a receive from any rank: its deadline, a rank that dies, and that the last of the others has
+// left.
+TEST(S12Messages, FromAnyRankInVain) {
+  expect_good(run_ranks(2, [](int me) {
+    wia_communicator_t* w = nullptr;
+    WIA_RUN(start(&w, me == 0 ? 1000 : 20'000));
+    if (me == 1) WIA_CHECK(wia_barrier(w) == WIA_ERROR_TIMEOUT);
+    if (me == 1) return 0;
+    int x = 0, from = -1;
+    WIA_CHECK(wia_recv_any(&x, 1, WIA_INT32, &from, 3, w, nullptr) == WIA_ERROR_TIMEOUT);
+    WIA_CHECK(says("a receive of 4 bytes from any rank with tag 3 (no rank has sent anything"));
+    return 0;
+  }));
+  const Results results = run_ranks(3, [](int me) {
+    wia_communicator_t* w = nullptr;
+    WIA_RUN(start(&w, 20'000));
+    if (me == 2) raise(SIGKILL);
+    int x = 0, from = -1;
+    WIA_CHECK(wia_recv_any(&x, 1, WIA_INT32, &from, 0, w, nullptr) == WIA_ERROR_PEER_FAILED);
+    WIA_CHECK(says("rank 2 (pid"));
+    return 0;
+  });
+  EXPECT_EQ(results[0].code, 0) << results[0].text;
+  EXPECT_EQ(results[1].code, 0) << results[1].text;
+  if (over().network()) return;  // a rank that leaves before it is connected looks like one that is lost
+  expect_good(run_ranks(3, [](int me) {
+    wia_communicator_t* w = nullptr;
+    WIA_RUN(start(&w, 20'000));
+    int x = 0, from = -1;
+    if (me == 0) {
+      WIA_OK(wia_recv_any(&x, 1, WIA_INT32, &from, 0, w, nullptr));  // rank 2 has left or will: no matter
+      WIA_CHECK(from == 1);
+      WIA_CHECK(wia_recv_any(&x, 1, WIA_INT32, &from, 0, w, nullptr) == WIA_ERROR_PEER_FAILED);
+      WIA_CHECK(says("it has left the communicator"));
+      return 0;
+    }
+    if (me == 1) WIA_OK(wia_recv(&x, 1, WIA_INT32, 2, 0, w, nullptr));
+    if (me == 1) usleep(100'000);  // rank 0 sees that rank 2 leaves
+    WIA_OK(wia_send(&x, 1, WIA_INT32, me == 2 ? 1 : 0, 0, w, nullptr));
+    WIA_OK(wia_communicator_destroy(w));
+    return 0;
+  }));
+}
+
 TEST(S12Messages, ManySizesInTurn) {
   expect_good(run_ranks(2, [](int me) {
     wia_communicator_t* w = nullptr;

@@ -220,7 +220,6 @@ def _bad_arguments() -> None:
             (lambda: dist.all_gather([torch.empty(4)], torch.empty(4)), ValueError, ["1 tensors", "2 ranks"]),
             (lambda: dist.all_reduce(torch.empty(4, device="meta")), ValueError, ["meta", "cpu"]),
             (lambda: dist.all_reduce(torch.ones(2), ReduceOp.BAND), RuntimeError, ["band", "float32"]),
-            (lambda: dist.recv(torch.empty(1)), RuntimeError, ["rank that sends"]),
         ]:
             with pytest.raises(error) as caught:
                 call()
@@ -284,6 +283,57 @@ def _transfers() -> None:
 
 def test_transfers():
     run_ranks(3, _transfers)
+
+
+def _from_anyone() -> None:
+    with process_group() as (me, n):
+        # Transposed, the tensor is received through a copy. A tag each: ranks may be ahead.
+        for tag, shape in enumerate([(1,), (40, 50)]):
+            if me == 0:
+                senders = []
+                for _ in range(n - 1):
+                    got = torch.zeros(shape, dtype=torch.int64).t()
+                    work = dist.irecv(got, tag=tag)
+                    work.wait()
+                    senders.append(work._source_rank())
+                    assert equal(got, data(senders[-1], shape).t())
+                assert sorted(senders) == list(range(1, n))
+            else:
+                dist.send(data(me, shape).t(), 0, tag=tag)
+        pair = dist.new_group([1, 2])
+        if me == 1:
+            got = torch.zeros(1)
+            assert dist.recv(got, group=pair) == 2 and got.item() == 2
+        if me == 2:
+            dist.send(torch.tensor([2.0]), 1, group=pair)
+        dist.barrier()
+
+
+def test_transfers_from_any_rank():
+    run_ranks(3, _from_anyone)
+
+
+def _sparse() -> None:
+    with process_group() as (me, n):
+        for extra in ((), (2,)):
+            shape = (2 * n, 3, *extra)
+            every = []
+            for rank in range(n):  # rank entries, one of them twice
+                rows, columns = torch.arange(rank + 1), torch.tensor([0] * rank + [1])
+                where = torch.cat([torch.stack([rows, columns]), torch.tensor([[0], [0]])], 1)
+                every.append(torch.sparse_coo_tensor(where, torch.ones(rank + 2, *extra), shape))
+            mine = every[me].clone()
+            dist.all_reduce(mine)
+            assert mine.is_sparse and equal(mine.to_dense(), sum(each.to_dense() for each in every))
+            mine = every[me].clone()
+            assert dist.all_reduce(mine, async_op=True).wait()
+            assert equal(mine.to_dense(), sum(each.to_dense() for each in every))
+        with pytest.raises(ValueError, match="sums of sparse"):
+            dist.all_reduce(every[me], ReduceOp.MAX)
+
+
+def test_sums_of_sparse_tensors():
+    run_ranks(3, _sparse)
 
 
 def _coalesced() -> None:
@@ -362,11 +412,16 @@ def test_object_collectives():
 
 def _profiled() -> None:
     with process_group():
-        with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:
+        cpu = torch.profiler.ProfilerActivity.CPU
+        with torch.profiler.profile(activities=[cpu], record_shapes=True) as profile:
             dist.all_reduce(torch.ones(3))
+            dist.all_reduce(torch.ones(4), async_op=True).wait()
             dist.barrier()
-        names = {event.name for event in profile.events()}
-        assert {"wia:all_reduce", "wia:barrier"} <= names, names
+        events = [event for event in profile.events() if event.name.startswith("wia:")]
+        names, shapes = [event.name for event in events], [event.input_shapes for event in events]
+        assert names == ["wia:all_reduce", "wia:all_reduce", "wia:barrier"], names
+        assert shapes == [[[3]], [[4]], []], shapes
+        assert all(event.is_async for event in events)
 
 
 def test_the_profiler_sees_calls():

@@ -171,6 +171,26 @@ def test_a_rank_that_does_not_come_is_named():
     run_once(2, _missing)
 
 
+def _monitored(wait_all_ranks: bool, named: str) -> None:
+    with process_group() as (me, n):
+        group = dist.group.WORLD
+        group.monitored_barrier(timedelta(seconds=60))
+        if me == 0:
+            with pytest.raises(wia.TimeoutError, match=named):
+                group.monitored_barrier(timedelta(seconds=1), wait_all_ranks)
+        if 0 < me < n - 1:  # is elsewhere, until the group has failed
+            with pytest.raises(RuntimeError):
+                dist.barrier()
+        if me == n - 1:
+            with pytest.raises(RuntimeError, match="Rank 3 successfully reached .* from rank 0"):
+                group.monitored_barrier(timedelta(seconds=60))
+
+
+@pytest.mark.parametrize(("wait_all_ranks", "named"), [(False, "Rank 1 failed"), (True, "Ranks 1, 2 failed")])
+def test_a_monitored_barrier_names_who_is_missing(wait_all_ranks, named):
+    run_ranks(4, _monitored, wait_all_ranks, named)
+
+
 def _different() -> None:
     with process_group() as (me, n):
         with pytest.raises(wia.Error) as caught:

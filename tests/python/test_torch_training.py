@@ -88,6 +88,39 @@ def test_ddp_with_a_hook_and_without_sync():
     run_ranks(2, _hooked)
 
 
+def _joined(divide_by_all: bool) -> None:
+    with process_group() as (me, n):
+        torch.manual_seed(2)
+        net = nn.parallel.DistributedDataParallel(nn.Linear(3, 1, bias=False))
+        with net.join(divide_by_initial_world_size=divide_by_all):
+            for step in range(2 + me):  # ranks have other numbers of batches
+                net.zero_grad()
+                net(torch.full((1, 3), float(me))).sum().backward()
+        # The last batch was of the last rank alone.
+        wanted = (n - 1) / (n if divide_by_all else 1)
+        assert torch.allclose(net.module.weight.grad, torch.full((1, 3), wanted)) or me < n - 1
+        dist.barrier()
+
+
+@pytest.mark.parametrize("divide_by_all", [True, False])
+def test_ddp_with_other_numbers_of_batches(divide_by_all):
+    run_ranks(3, _joined, divide_by_all)
+
+
+def _sparse_gradients() -> None:
+    with process_group() as (me, n):
+        torch.manual_seed(2)
+        net = nn.parallel.DistributedDataParallel(nn.Embedding(10, 4, sparse=True))
+        net(torch.tensor([me, 9])).sum().backward()
+        got = net.module.weight.grad.to_dense()[:, 0]
+        wanted = torch.tensor([1 / n] * n + [0.0] * (9 - n) + [1.0])
+        assert torch.allclose(got, wanted), got
+
+
+def test_ddp_sums_sparse_gradients():
+    run_ranks(3, _sparse_gradients)
+
+
 def _fsdp() -> list[float]:
     from torch.distributed.device_mesh import init_device_mesh
     from torch.distributed.fsdp import fully_shard

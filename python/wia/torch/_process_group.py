@@ -10,18 +10,20 @@ from __future__ import annotations
 
 import atexit
 import weakref
+from collections import deque
 from datetime import timedelta
 from typing import Any, Callable
 
 import torch
 import torch.distributed as dist
+import torch.distributed.distributed_c10d as c10d
 from torch.distributed import ProcessGroup, Work
 
 from .. import _native
-from .._errors import Error, Status
-from . import _rendezvous
+from .._errors import Error
+from . import _monitored_barrier, _profiler, _rendezvous, _sparse
 from ._tensors import Copy, dtype_to_move, dtype_to_reduce, joined_source, joined_target, source, target
-from ._work import DONE, Completer, PendingWork
+from ._work import DONE, CompletedWork, Completer, PendingWork
 
 Tensor = torch.Tensor
 
@@ -41,7 +43,6 @@ _PREMUL_SUM = int(_RedOp.PREMUL_SUM)
 _SUM = 0
 _NO_TIME = timedelta(0)
 _CPU = torch.device("cpu")
-_LARGEST_TAG = 2**31 - 1
 
 
 def _op_of(options: Any) -> tuple[int, float | None]:
@@ -88,6 +89,9 @@ class ProcessGroupWia(ProcessGroup):
         self._timeout = timeout
         self._completer = Completer()
         self._coalesced: list[PendingWork] | None = None
+        # Under join(), DistributedDataParallel gives the work of a one to its part in C++ and drops it here. With
+        # its Python object a work loses its wait(), and C++ would wait for ever.
+        self._held: deque[Work] = deque(maxlen=64)
         self._group_name = self._group_desc = ""
         self.set_timeout(timeout)
         _groups.add(self)
@@ -162,21 +166,21 @@ class ProcessGroupWia(ProcessGroup):
         tensors: list[Tensor],
         copies: list[Copy],
         keep: Any = None,
+        given: list[Tensor] | None = None,
     ) -> Work:
         """start(keep) makes the call, blocking when keep is None. tensors: the results; keep: what else must
-        live.
+        live; given: what this rank gives, where that is not the results.
         """
         timeout = getattr(options, "timeout", None)
         limit = timeout.total_seconds() if timeout is not None and timeout > _NO_TIME else None
-        if getattr(options, "asyncOp", True):
-            request = self._named(name, start, (tensors, keep))
-            return self._pending([request], tensors, copies, limit)
+        if getattr(options, "asyncOp", True) or _profiler.enabled():
+            return self._run_all(name, options, [start], tensors, copies, keep, given, limit)
         if limit is None:
-            self._named(name, start, None)
+            start(None)
         else:
             self.communicator.set_timeout(max(1, round(limit * 1000)))
             try:
-                self._named(name, start, None)
+                start(None)
             finally:
                 self.restore_timeout()
         if copies:
@@ -185,10 +189,38 @@ class ProcessGroupWia(ProcessGroup):
                     copy()
         return DONE
 
-    def _pending(
-        self, requests: list[Any], tensors: list[Tensor], copies: list[Copy], limit: float | None = None
+    def _run_all(
+        self,
+        name: str,
+        options: Any,
+        starts: list[Callable[[Any], Any]],
+        tensors: list[Tensor],
+        copies: list[Copy],
+        keep: Any,
+        given: list[Tensor] | None = None,
+        limit: float | None = None,
+    ) -> Work:
+        """Several calls with one work, which is waited for if the options say so."""
+        given = tensors if given is None else given
+        work = self._begin(name, starts, given, tensors, copies, keep, self._completer, limit)
+        if not getattr(options, "asyncOp", True):
+            work.wait()
+        return work
+
+    def _begin(
+        self,
+        name: str,
+        starts: list[Callable[[Any], Any]],
+        given: list[Tensor],
+        tensors: list[Tensor],
+        copies: list[Copy],
+        keep: Any,
+        completer: Completer | None,
+        limit: float | None = None,
     ) -> PendingWork:
-        work = PendingWork(self, requests, tensors, copies, self._completer, limit)
+        event = _profiler.Event(f"wia:{name}", given) if _profiler.enabled() else None
+        requests = [start((tensors, keep)) for start in starts]
+        work = PendingWork(self, requests, tensors, copies, completer, limit, event)
         if self._coalesced is not None:
             self._coalesced.append(work)
         return work
@@ -199,23 +231,21 @@ class ProcessGroupWia(ProcessGroup):
         except Error:  # destroyed meanwhile
             pass
 
-    @staticmethod
-    def _named(name: str, start: Callable[[Any], Any], keep: Any) -> Any:
-        if not torch.autograd._profiler_enabled():
-            return start(keep)
-        with torch.profiler.record_function(f"wia:{name}"):
-            return start(keep)
-
     # ---- Reductions --------------------------------------------------------------------------------------
 
     def allreduce(self, tensors: list[Tensor], opts: Any = None) -> Work:
         """In place."""
-        opts = opts or dist.AllreduceOptions()
+        opts = opts or c10d.AllreduceOptions()
         tensor = _only(tensors if isinstance(tensors, (list, tuple)) else [tensors], "all_reduce")
+        if tensor.layout is not torch.strided:
+            _sparse.all_reduce(self, tensor, opts.reduceOp)
+            return CompletedWork([tensor])
         copies: list[Copy] = []
         data = target(tensor, "all_reduce", copies, filled=True)
-        start = self._start_allreduce(data, opts)
-        return self._run("all_reduce", opts, start, [tensor], copies, data)
+        work = self._run("all_reduce", opts, self._start_allreduce(data, opts), [tensor], copies, data)
+        if work is not DONE and tensor.numel() == 1:
+            self._held.append(work)
+        return work
 
     def _start_allreduce(self, data: Tensor, opts: Any) -> Callable[[Any], Any]:
         address, count, dtype = data.data_ptr(), data.numel(), dtype_to_reduce(data, "all_reduce")
@@ -228,24 +258,15 @@ class ProcessGroupWia(ProcessGroup):
 
     def allreduce_coalesced(self, tensors: list[Tensor], opts: Any = None) -> Work:
         """Each in place."""
-        opts = opts or dist.AllreduceCoalescedOptions()
+        opts = opts or c10d.AllreduceCoalescedOptions()
         copies: list[Copy] = []
         datas = [target(tensor, "all_reduce_coalesced", copies, filled=True) for tensor in tensors]
         starts = [self._start_allreduce(data, opts) for data in datas]
         return self._run_all("all_reduce_coalesced", opts, starts, tensors, copies, datas)
 
-    def _run_all(
-        self, name: str, opts: Any, starts: list[Any], tensors: list[Tensor], copies: list[Copy], keep: Any
-    ) -> Work:
-        requests = [self._named(name, start, (tensors, keep)) for start in starts]
-        work = self._pending(requests, tensors, copies)
-        if not getattr(opts, "asyncOp", True):
-            work.wait()
-        return work
-
     def reduce(self, tensors: list[Tensor], opts: Any = None) -> Work:
         """In place on the root; the others' tensors stay as they are."""
-        opts = opts or dist.ReduceOptions()
+        opts = opts or c10d.ReduceOptions()
         tensor, root = _only(tensors, "reduce"), opts.rootRank
         copies: list[Copy] = []
         op, factor = _op_of(opts)
@@ -267,10 +288,10 @@ class ProcessGroupWia(ProcessGroup):
 
     def _reduce_scatter_base(self, output: Tensor, input: Tensor, opts: Any = None) -> Work:
         """input: size() blocks of output's length, one behind the other."""
-        opts = opts or dist.ReduceScatterOptions()
+        opts = opts or c10d.ReduceScatterOptions()
         copies: list[Copy] = []
         start, keep = self._start_reduce_scatter(output, input, opts, copies)
-        return self._run("reduce_scatter_tensor", opts, start, [output], copies, keep)
+        return self._run("reduce_scatter_tensor", opts, start, [output], copies, keep, [input])
 
     reduce_scatter_single = _reduce_scatter_base
 
@@ -298,17 +319,17 @@ class ProcessGroupWia(ProcessGroup):
     def reduce_scatter_tensor_coalesced(
         self, outputs: list[Tensor], inputs: list[Tensor], opts: Any = None
     ) -> Work:
-        opts = opts or dist.ReduceScatterOptions()
+        opts = opts or c10d.ReduceScatterOptions()
         copies: list[Copy] = []
         made = [self._start_reduce_scatter(o, i, opts, copies) for o, i in zip(outputs, inputs, strict=True)]
         starts, keeps = [each[0] for each in made], [each[1] for each in made]
-        return self._run_all("reduce_scatter_tensor_coalesced", opts, starts, outputs, copies, keeps)
+        return self._run_all("reduce_scatter_tensor_coalesced", opts, starts, outputs, copies, keeps, inputs)
 
     reduce_scatter_single_coalesced = reduce_scatter_tensor_coalesced
 
     def reduce_scatter(self, outputs: list[Tensor], inputs: list[list[Tensor]], opts: Any = None) -> Work:
         """inputs[0]: one tensor for each rank; their lengths may differ."""
-        opts, call = opts or dist.ReduceScatterOptions(), "reduce_scatter"
+        opts, call = opts or c10d.ReduceScatterOptions(), "reduce_scatter"
         output, parts = _only(outputs, call), list(inputs[0])
         copies: list[Copy] = []
         given, data = joined_source(parts, call, "input_list", self.size()), target(
@@ -325,12 +346,12 @@ class ProcessGroupWia(ProcessGroup):
         def start(keep: Any) -> Any:
             return self.communicator.reduce_scatter_v(send, recv, counts, dtype, op, keep)
 
-        return self._run(call, opts, start, [output], copies, (parts, given, data))
+        return self._run(call, opts, start, [output], copies, (parts, given, data), parts)
 
     # ---- Moves -------------------------------------------------------------------------------------------
 
     def broadcast(self, tensors: list[Tensor], opts: Any = None) -> Work:
-        opts = opts or dist.BroadcastOptions()
+        opts = opts or c10d.BroadcastOptions()
         tensor, root = _only(tensors, "broadcast"), opts.rootRank
         copies: list[Copy] = []
         data = source(tensor, "broadcast") if self.rank() == root else target(tensor, "broadcast", copies)
@@ -344,10 +365,10 @@ class ProcessGroupWia(ProcessGroup):
 
     def _allgather_base(self, output: Tensor, input: Tensor, opts: Any = None) -> Work:
         """output: size() blocks of input's length, whatever its shape."""
-        opts = opts or dist.AllgatherOptions()
+        opts = opts or c10d.AllgatherOptions()
         copies: list[Copy] = []
         start, keep = self._start_allgather(output, input, copies)
-        return self._run("all_gather_into_tensor", opts, start, [output], copies, keep)
+        return self._run("all_gather_into_tensor", opts, start, [output], copies, keep, [input])
 
     all_gather_single = _allgather_base
 
@@ -366,20 +387,20 @@ class ProcessGroupWia(ProcessGroup):
     def allgather_into_tensor_coalesced(
         self, outputs: list[Tensor], inputs: list[Tensor], opts: Any = None
     ) -> Work:
-        opts = opts or dist.AllgatherOptions()
+        opts = opts or c10d.AllgatherOptions()
         copies: list[Copy] = []
         made = [self._start_allgather(o, i, copies) for o, i in zip(outputs, inputs, strict=True)]
         starts, keeps = [each[0] for each in made], [each[1] for each in made]
-        return self._run_all("all_gather_into_tensor_coalesced", opts, starts, outputs, copies, keeps)
+        return self._run_all("all_gather_into_tensor_coalesced", opts, starts, outputs, copies, keeps, inputs)
 
     all_gather_single_coalesced = allgather_into_tensor_coalesced
 
     def allgather(self, outputs: list[list[Tensor]], inputs: list[Tensor], opts: Any = None) -> Work:
         """outputs[0]: one tensor for each rank; their lengths may differ."""
-        opts = opts or dist.AllgatherOptions()
+        opts = opts or c10d.AllgatherOptions()
         copies: list[Copy] = []
         start, keep = self._start_allgather_list(list(outputs[0]), _only(inputs, "all_gather"), copies)
-        return self._run("all_gather", opts, start, list(outputs[0]), copies, keep)
+        return self._run("all_gather", opts, start, list(outputs[0]), copies, keep, inputs)
 
     def _start_allgather_list(
         self, parts: list[Tensor], input: Tensor, copies: list[Copy]
@@ -405,18 +426,18 @@ class ProcessGroupWia(ProcessGroup):
         self, outputs: list[list[Tensor]], inputs: list[Tensor], opts: Any = None
     ) -> Work:
         """outputs[r][i]: what rank r gives as inputs[i]."""
-        opts = opts or dist.AllgatherOptions()
+        opts = opts or c10d.AllgatherOptions()
         copies: list[Copy] = []
         made = [
             self._start_allgather_list([row[i] for row in outputs], t, copies) for i, t in enumerate(inputs)
         ]
         starts, keeps = [each[0] for each in made], [each[1] for each in made]
         tensors = [tensor for row in outputs for tensor in row]
-        return self._run_all("all_gather_coalesced", opts, starts, tensors, copies, keeps)
+        return self._run_all("all_gather_coalesced", opts, starts, tensors, copies, keeps, inputs)
 
     def gather(self, outputs: list[list[Tensor]], inputs: list[Tensor], opts: Any = None) -> Work:
         """outputs[0] on the root: one tensor for each rank."""
-        opts, call = opts or dist.GatherOptions(), "gather"
+        opts, call = opts or c10d.GatherOptions(), "gather"
         root, input = opts.rootRank, _only(inputs, "gather")
         given = source(input, call)
         parts = list(outputs[0]) if self.rank() == root else []
@@ -434,11 +455,11 @@ class ProcessGroupWia(ProcessGroup):
         def start(keep: Any) -> Any:
             return self.communicator.gather(send, recv, count, dtype, root, keep)
 
-        return self._run(call, opts, start, parts, copies, (given, data))
+        return self._run(call, opts, start, parts, copies, (given, data), inputs)
 
     def scatter(self, outputs: list[Tensor], inputs: list[list[Tensor]], opts: Any = None) -> Work:
         """inputs[0] on the root: one tensor for each rank."""
-        opts, call = opts or dist.ScatterOptions(), "scatter"
+        opts, call = opts or c10d.ScatterOptions(), "scatter"
         root, output = opts.rootRank, _only(outputs, "scatter")
         copies: list[Copy] = []
         data = target(output, call, copies)
@@ -457,7 +478,8 @@ class ProcessGroupWia(ProcessGroup):
         def start(keep: Any) -> Any:
             return self.communicator.scatter(send, recv, count, dtype, root, keep)
 
-        return self._run(call, opts, start, [output], copies, (given, data, inputs))
+        sent = list(inputs[0]) if given is not None else []
+        return self._run(call, opts, start, [output], copies, (given, data, sent), sent)
 
     def alltoall_base(
         self,
@@ -468,7 +490,7 @@ class ProcessGroupWia(ProcessGroup):
         opts: Any = None,
     ) -> Work:
         """Splits count along the first extent; empty: equal ones."""
-        opts, call = opts or dist.AllToAllOptions(), "all_to_all_single"
+        opts, call = opts or c10d.AllToAllOptions(), "all_to_all_single"
         copies: list[Copy] = []
         given, data = source(input, call, "input"), target(output, call, copies, "output")
         if given.dtype != data.dtype:
@@ -481,7 +503,7 @@ class ProcessGroupWia(ProcessGroup):
                 f"{call}: output has {data.numel()} elements; wanted are input's {given.numel()}"
             )
         start = self._start_alltoall(given, data, send_counts, recv_counts, even)
-        return self._run(call, opts, start, [output], copies, (given, data))
+        return self._run(call, opts, start, [output], copies, (given, data), [input])
 
     all_to_all_single = alltoall_base
 
@@ -518,16 +540,20 @@ class ProcessGroupWia(ProcessGroup):
 
     def alltoall(self, outputs: list[Tensor], inputs: list[Tensor], opts: Any = None) -> Work:
         """inputs[r] goes to rank r, outputs[r] comes from it."""
-        opts, call = opts or dist.AllToAllOptions(), "all_to_all"
+        opts, call = opts or c10d.AllToAllOptions(), "all_to_all"
         copies: list[Copy] = []
         given = joined_source(inputs, call, "input_tensor_list", self.size())
         data = joined_target(outputs, call, "output_tensor_list", self.size(), copies)
         sent, received = [tensor.numel() for tensor in inputs], [tensor.numel() for tensor in outputs]
         start = self._start_alltoall(given, data, sent, received, False)
-        return self._run(call, opts, start, outputs, copies, (given, data, inputs))
+        return self._run(call, opts, start, outputs, copies, (given, data, inputs), inputs)
 
     def barrier(self, opts: Any = None) -> Work:
-        return self._run("barrier", opts or dist.BarrierOptions(), self.communicator.barrier, [], [])
+        return self._run("barrier", opts or c10d.BarrierOptions(), self.communicator.barrier, [], [])
+
+    def monitored_barrier(self, timeout: timedelta | None = None, wait_all_ranks: bool = False) -> None:
+        """Rank 0 tells who has not come in time."""
+        _monitored_barrier.monitored_barrier(self, self._timeout if timeout is None else timeout, wait_all_ranks)
 
     def _check_pair(
         self, call: str, name: str, a: Tensor, other: str, b: Tensor, count: int, wanted: int
@@ -543,35 +569,47 @@ class ProcessGroupWia(ProcessGroup):
         tensor = _only(tensors, "send")
         data = source(tensor, "send")
         dtype, each = dtype_to_move(data)
-        request = self._named(
-            "send",
-            lambda keep: self.communicator.send(data.data_ptr(), data.numel() * each, dtype, dst, tag, keep),
-            data,
-        )
-        return self._transfer(request, tensor, [], -1)
+
+        def start(keep: Any) -> Any:
+            return self.communicator.send(data.data_ptr(), data.numel() * each, dtype, dst, tag, keep)
+
+        return self._transfer("send", start, tensor, data, [])
 
     def recv(self, tensors: list[Tensor], src: int, tag: int = 0) -> Work:
         """Of a message of the same length."""
+
+        def start(place: int, count: int, dtype: int, keep: Any) -> Any:
+            return self.communicator.recv(place, count, dtype, src, tag, keep)
+
+        return self._receive("recv", start, tensors, src)
+
+    def recv_anysource(self, tensors: list[Tensor], tag: int = 0) -> Work:
+        """From whoever sends with this tag: the work's source_rank() tells who."""
+        sender = torch.full((), -1, dtype=torch.int32)
+
+        def start(place: int, count: int, dtype: int, keep: Any) -> Any:
+            return self.communicator.recv_any(place, count, dtype, sender.data_ptr(), tag, (keep, sender))
+
+        return self._receive("recvAnySource", start, tensors, sender)
+
+    def _receive(
+        self, name: str, start: Callable[..., Any], tensors: list[Tensor], sender: int | Tensor
+    ) -> PendingWork:
         tensor = _only(tensors, "recv")
         copies: list[Copy] = []
         data = target(tensor, "recv", copies)
         dtype, each = dtype_to_move(data)
-        request = self._named(
-            "recv",
-            lambda keep: self.communicator.recv(data.data_ptr(), data.numel() * each, dtype, src, tag, keep),
-            (data, tensor),
+        place, count = data.data_ptr(), data.numel() * each
+        work = self._transfer(
+            name, lambda keep: start(place, count, dtype, keep), tensor, data, copies
         )
-        return self._transfer(request, tensor, copies, src)
-
-    def _transfer(self, request: Any, tensor: Tensor, copies: list[Copy], peer: int) -> Work:
-        work = PendingWork(self, [request], [tensor], copies, None)
-        work._source = peer
-        if self._coalesced is not None:
-            self._coalesced.append(work)
+        work.set_source(sender)
         return work
 
-    def recv_anysource(self, tensors: list[Tensor], tag: int = 0) -> Work:
-        raise Error(Status.UNSUPPORTED, "recv: the backend wia needs to know the rank that sends (src)")
+    def _transfer(
+        self, name: str, start: Callable[[Any], Any], tensor: Tensor, data: Tensor, copies: list[Copy]
+    ) -> PendingWork:
+        return self._begin(name, [start], [tensor], [tensor], copies, data, None)
 
     # ---- Coalescing ----------------------------------------------------------------------------------------
 
@@ -602,14 +640,14 @@ def _create(options: Any, backend_options: Any = None) -> ProcessGroupWia:
     default = _world() if _world is not None else None
     if (
         default is not None
-        and default is dist.distributed_c10d.GroupMember.WORLD
+        and default is c10d.GroupMember.WORLD
         and options.global_ranks_in_group
     ):
         communicator = default.communicator.create(list(options.global_ranks_in_group))
     else:
         communicator = _rendezvous.connect(options.store, rank, size, timeout)
     group = ProcessGroupWia(options.store, rank, size, communicator, timeout)
-    if dist.distributed_c10d.GroupMember.WORLD is None:
+    if c10d.GroupMember.WORLD is None:
         _world = weakref.ref(group)
     return group
 

@@ -13,6 +13,7 @@ from torch.distributed import Work
 
 from .. import _native
 from .._errors import Status, TimeoutError
+from ._profiler import Event
 from ._tensors import Copy
 
 _NO_LIMIT = timedelta(0)
@@ -76,6 +77,7 @@ class PendingWork(Work):
         copies: list[Copy],
         completer: Completer | None,
         limit: float | None = None,
+        event: Event | None = None,
     ):
         super().__init__()
         self._group = group
@@ -88,12 +90,22 @@ class PendingWork(Work):
         self._settled = False
         self._error: Exception | None = None
         self._future: torch.futures.Future[Any] | None = None
-        self._source = -1
+        self._source: int | torch.Tensor = -1
+        self._event = event
+        if event is not None:
+            self.get_future()  # ends the event
 
     def wait(self, timeout: timedelta = _NO_LIMIT) -> bool:
         """Raises wia.Error; wia.TimeoutError after `timeout`, while the calls go on. Ctrl-C ends the wait
         alone.
         """
+        self.finish(timeout)
+        if self._event is not None:
+            self._event.wait()
+        return True
+
+    def finish(self, timeout: timedelta = _NO_LIMIT) -> None:
+        """wait(), but for the profiler."""
         if not self._settled:
             patience = timeout.total_seconds() if timeout > _NO_LIMIT else None
             try:
@@ -105,7 +117,6 @@ class PendingWork(Work):
             self._settle(None)
         if self._error is not None:
             raise self._error
-        return True
 
     def _wait_for_requests(self, patience: float | None) -> None:
         until = None if patience is None else time.monotonic() + patience
@@ -164,13 +175,17 @@ class PendingWork(Work):
     def result(self) -> list[torch.Tensor]:
         return self._tensors
 
+    def set_source(self, source: int | torch.Tensor) -> None:
+        """The rank, or where the library will write it."""
+        self._source = source
+
     def source_rank(self) -> int:
-        return self._source
+        return int(self._source)
 
     _source_rank = source_rank
 
     def get_future(self) -> torch.futures.Future[Any]:
-        """Completed by a thread of the group, with the output tensors or the error."""
+        """Completed by a thread of the group, with the output tensors or the error; after wait() at once."""
         with self._lock:
             if self._future is not None:
                 return self._future
@@ -178,12 +193,15 @@ class PendingWork(Work):
             # An exception that is raised in a callback is an error for C++ as well; one that is set is a
             # value to it.
             self._future = done.then(self._outcome)
-        if self._completer is not None:
+            if self._event is not None:
+                self._event.end_with(self._future)
+            is_settled = self._settled
+        if is_settled:
+            done.set_result(None)
+        elif self._completer is not None:
             self._completer.put(self, done)
         else:
-            threading.Thread(
-                target=_complete, args=(self, done), name="wia-torch-transfer", daemon=True
-            ).start()
+            _complete_aside(self, done)
         return self._future
 
     def _outcome(self, _: Any) -> list[torch.Tensor]:
@@ -201,10 +219,14 @@ _OutOfPatience.__name__ = _OutOfPatience.__qualname__ = TimeoutError.__name__
 
 def _complete(work: PendingWork, done: torch.futures.Future[Any]) -> None:
     try:
-        work.wait()
+        work.finish()
     except Exception:  # kept by the work
         pass
     done.set_result(None)
+
+
+def _complete_aside(work: PendingWork, done: torch.futures.Future[Any]) -> None:
+    threading.Thread(target=_complete, args=(work, done), name="wia-torch-future", daemon=True).start()
 
 
 class Completer:
@@ -218,6 +240,10 @@ class Completer:
         self._lock = threading.Lock()
 
     def put(self, work: PendingWork, done: torch.futures.Future[Any]) -> None:
+        if threading.current_thread() is self._thread:
+            # From a callback of another future, which may wait for this one (the PowerSGD hook does).
+            _complete_aside(work, done)
+            return
         with self._lock:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="wia-torch-futures", daemon=True)
