@@ -22,8 +22,21 @@ Choice on_one_node(Collective collective, size_t bytes, int ranks) {
   }
 }
 
+// Large data between nodes of one rank each. Few peers can be served at once, and all links are busy whatever
+// a slice waits for; more of them would meet at one link.
+Choice on_single_ranks(Collective collective, int nodes) {
+  constexpr int kFew = 4;
+  if (nodes > kFew) return {"ring", "large, one rank a node: neighbours only"};
+  return {collective == Collective::all_reduce ? "two_phase" : "direct",
+          "large, few nodes of one rank: all links at once"};
+}
+
 // Between nodes data goes over a network: as little as possible crosses it, by all ranks of a node at once.
 Choice on_several_nodes(Collective collective, size_t bytes, int ranks, int nodes, bool even) {
+  const bool exchanges = collective == Collective::all_reduce || collective == Collective::all_gather ||
+                         collective == Collective::reduce_scatter;
+  if (exchanges && ranks == nodes && bytes >= 128 * kKiB * static_cast<size_t>(nodes))
+    return on_single_ranks(collective, nodes);
   switch (collective) {
     case Collective::all_reduce:
       if (bytes < 48 * kKiB)

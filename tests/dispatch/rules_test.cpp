@@ -43,5 +43,14 @@ TEST(Rules, LargeDataGoesFromNodeToNodeOnce) {
   EXPECT_STREQ(choose_by_rules(Collective::broadcast, 1024, 8, 4, true, false).algorithm, "hierarchical");
 }
 
+TEST(Rules, SingleRanksServeFewPeersAtOnceAndManyByARing) {
+  for (const auto collective : {Collective::all_gather, Collective::reduce_scatter}) {
+    EXPECT_STREQ(choose_by_rules(collective, 1 << 20, 4, 4, true, false).algorithm, "direct");
+    EXPECT_STREQ(choose_by_rules(collective, 1 << 20, 8, 8, true, false).algorithm, "ring");
+    EXPECT_STREQ(choose_by_rules(collective, 64 << 10, 4, 4, true, false).algorithm, "hierarchical");
+  }
+  EXPECT_STREQ(choose_by_rules(Collective::all_reduce, 1 << 20, 4, 4, true, false).algorithm, "two_phase");
+}
+
 }  // namespace
 }  // namespace wia
