@@ -47,7 +47,7 @@ Choice on_several_nodes(Collective collective, size_t bytes, int ranks, int node
       return {"hierarchical", "several nodes: least traffic across nodes"};
     case Collective::all_gather:
     case Collective::reduce_scatter:
-      if (bytes < 32 * kKiB && ranks <= 4 * nodes)
+      if (bytes < 48 * kKiB && ranks <= 4 * nodes)
         return {"halving_doubling", "small, few ranks a node: least rounds in all"};
       return {"hierarchical", "several nodes: least traffic across nodes"};
     case Collective::barrier:
