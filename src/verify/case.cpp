@@ -86,11 +86,9 @@ Layout interleaved(int ranks, int nodes) {
   return layout;
 }
 
-// Other algorithms look at no nodes.
-std::vector<Layout> layouts_of(const Algorithm& algorithm, int ranks) {
-  std::vector<Layout> layouts = {{"", {}}};
-  if (!std::string_view(algorithm.name).starts_with("hierarchical")) return layouts;
+std::vector<Layout> layouts_of(int ranks) {
   if (ranks > kMany) return {nodes_of(ranks, 8), nested(ranks, 4, 16)};
+  std::vector<Layout> layouts = {{"", {}}};
   if (ranks > kSome) {
     for (const int size : {4, 8}) layouts.push_back(nodes_of(ranks, size));
     layouts.push_back(uneven_nodes(ranks));
@@ -126,7 +124,7 @@ std::vector<Case::InPlace> in_place_of(const Algorithm& algorithm, int ranks) {
 std::vector<Case> cases_of(const Algorithm& algorithm, int ranks) {
   std::vector<Case> cases;
   int turn = 0;
-  for (const Layout& layout : layouts_of(algorithm, ranks)) {
+  for (const Layout& layout : layouts_of(ranks)) {
     for (const int root : roots_of(algorithm, ranks)) {
       for (const bool even : {true, false}) {
         if (!even && (!algorithm.uneven || !has_uneven(algorithm.collective) || ranks > kMany)) continue;
