@@ -13,7 +13,7 @@ namespace {
 // for builds that are fast.
 constexpr int kMostRanks = kMemoryIsWatched ? 13 : 33;
 // Algorithms of named levels are those of the table in other places: what is new shows with few ranks.
-constexpr int kMostRanksOfNamed = std::min(kMostRanks, 17);
+constexpr int kMostRanksOfNamed = kMemoryIsWatched ? 9 : 17;
 
 using UnitOfRank = std::vector<int> (*)(int ranks);
 struct Layout {
