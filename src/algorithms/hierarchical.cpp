@@ -42,9 +42,7 @@ class AllReduce {
       if (levels_.skipped(level)) continue;
       parts_[level] = parts;
       const Lanes lanes = reducing(level);
-      for (const int lane : {lanes.out, lanes.in}) {
-        if (inside >= 0) builder_.wait(lane, reducing(inside).in, builder_.position(reducing(inside).in));
-      }
+      if (inside >= 0) start_after(builder_, lanes, reducing(inside));
       if (level == top_ && doubling_) {
         all_reduce_at_top(lanes);
       } else {
@@ -74,11 +72,10 @@ class AllReduce {
   void all_reduce_at_top(Lanes lanes) {
     for (const Part& part : parts_[top_]) {
       const Team team = levels_.team(top_, part.path);
-      const auto column =
-          static_cast<uint32_t>(std::find(chunks_.begin(), chunks_.end(), part.path) - chunks_.begin());
       const bool in_place = shape_.in_place && part.sums == Place{input(0)};
       Flow flow(builder_, team, Buffer::output, lanes, 0);
-      recursive_doubling_all_reduce(flow, Run{column, 1}, part.sums, kResult, in_place);
+      recursive_doubling_all_reduce(flow, Run{levels_.number_of(part.path, top_), 1}, part.sums, kResult,
+                                    in_place);
     }
   }
 
@@ -95,7 +92,7 @@ class AllReduce {
         if (!parts_[outside].empty()) flow.sends_after(gathering(outside).in);
       }
       const Blocks blocks = levels_.blocks(level, part.path, chunks_);
-      phases(level).all_gather(flow, blocks, kResult, kResult);
+      phases(level).exchange->all_gather(flow, blocks, kResult, kResult);
     }
   }
 
@@ -133,12 +130,12 @@ class AllGatherInLevels {
         Flow flow(builder_, team, Buffer::output, lanes_of(level), 0);
         flow.note(arrivals_[level]);
         if (level == top_) {
-          phases(level).all_gather(flow, levels_.blocks(level, path, chunks_), own_, kAll);
+          phases(level).exchange->all_gather(flow, levels_.blocks(level, path, chunks_), own_, kAll);
         } else if (phases(level).algorithm == LevelAlgorithm::direct) {
           share_as_it_arrives(flow, team, level, path);
         } else {
           for (int outside = top_; outside > level; --outside) flow.sends_after(lanes_of(outside).in);
-          phases(level).all_gather(flow, levels_.blocks(level, path, chunks_), kAll, kAll);
+          phases(level).exchange->all_gather(flow, levels_.blocks(level, path, chunks_), kAll, kAll);
         }
       }
     }
@@ -199,7 +196,7 @@ class AllGatherInLevels {
     Flow flow(builder, team, Buffer::output, {0, 1}, 0);
     Arrivals arrivals(1);
     flow.note(arrivals);
-    phases(level).all_gather(flow, Blocks::one_each(rehearsal.ranks), kAll, kAll);
+    phases(level).exchange->all_gather(flow, Blocks::one_each(rehearsal.ranks), kAll, kAll);
     std::vector<std::vector<uint32_t>> by_member(rehearsal.ranks);
     for (const uint32_t chunk : as_numbered())
       by_member[levels_.member_serving(level, chunks_[chunk][level])].push_back(chunk);
@@ -232,9 +229,7 @@ Result<Schedule> hierarchical_reduce_scatter(const Shape& shape) {
   for (int level = 0; level <= levels.top(); ++level) {
     if (levels.skipped(level)) continue;
     const Lanes lanes{2 * level, 2 * level + 1};
-    for (const int lane : {lanes.out, lanes.in}) {
-      if (inside) builder.wait(lane, inside->in, builder.position(inside->in));
-    }
+    if (inside) start_after(builder, lanes, *inside);
     parts = reduce_scatter_on(builder, levels, level, lanes, phases_at(shape, level, levels.count()),
                               Buffer::input, chunks, parts,
                               level == levels.top() ? std::optional(result) : std::nullopt);

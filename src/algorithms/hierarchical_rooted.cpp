@@ -34,23 +34,32 @@ class Rooted {
   Lanes inward(int level) const { return lanes_of(level).inward; }
   bool with_root(int level) const { return levels_.my_unit(level) == levels_.unit_of(shape_.root, level); }
   int root_on(int level) const { return levels_.member_of(shape_.root, level); }
-  uint32_t chunk_of(const Levels::Path& path) const {
-    return static_cast<uint32_t>(std::find(chunks_.begin(), chunks_.end(), path) - chunks_.begin());
-  }
+  uint32_t chunk_of(const Levels::Path& path) const { return levels_.number_of(path, top_); }
   // A level's lanes begin when those of the levels inside it are through.
   void starts_after_inside(int level) {
-    for (int inside = 0; inside < level; ++inside) {
-      const int lane = outward(inside).in;
-      builder_.wait(outward(level).out, lane, builder_.position(lane));
-      builder_.wait(outward(level).in, lane, builder_.position(lane));
-    }
+    for (int inside = 0; inside < level; ++inside) start_after(builder_, outward(level), outward(inside));
   }
+  // Calls function(path, flow) for each path of this rank on a level.
   template <class Function>
   void for_each_path(int level, Buffer lengths, Lanes lanes, int tag, Function&& function) {
     for (const Levels::Path& path : levels_.my_paths(level)) {
       const Team team = levels_.team(level, path);
       Flow flow(builder_, team, lengths, lanes, tag);
       function(path, flow);
+    }
+  }
+  // Each member's block goes from the one with the root to its member, or the other way about.
+  enum class Way { from_root, to_root };
+  void move_blocks(Flow& flow, int level, const Levels::Path& path, Way way, Place data) const {
+    const int root = root_on(level);
+    const Blocks parts = blocks(level, path);
+    for (int member = 0; member < flow.size(); ++member) {
+      if (member == root) continue;
+      const auto [from, to] = way == Way::from_root ? std::pair(root, member) : std::pair(member, root);
+      for (const Run run : parts.of(member)) {
+        if (flow.me() == from) flow.send(to, run, data);
+        if (flow.me() == to) flow.recv(from, run, data);
+      }
     }
   }
   Blocks blocks(int level, const Levels::Path& path) const { return levels_.blocks(level, path, chunks_); }
@@ -86,16 +95,8 @@ class Broadcast : Rooted {
   static constexpr Place kData{output(0)};  // on the root it is the input
 
   void scatter_on(int level) {
-    const int root = root_on(level);
     for_each_path(level, Buffer::output, outward(level), 0, [&](const Levels::Path& path, Flow& flow) {
-      const Blocks parts = blocks(level, path);
-      for (int member = 0; member < flow.size(); ++member) {
-        if (member == root) continue;
-        for (const Run run : parts.of(member)) {
-          if (flow.me() == root) flow.send(member, run, kData);
-          if (flow.me() == member) flow.recv(root, run, kData);
-        }
-      }
+      move_blocks(flow, level, path, Way::from_root, kData);
     });
   }
 
@@ -113,7 +114,7 @@ class Broadcast : Rooted {
                       flow.sends_after(outward(outside).in);
                       if (outside < top_) flow.sends_after(inward(outside).in);
                     }
-                    phases(level).all_gather(flow, parts, kData, kData);
+                    phases(level).exchange->all_gather(flow, parts, kData, kData);
                   });
   }
 };
@@ -162,21 +163,13 @@ class Reduce : Rooted {
   }
 
   void gather_on(int level, Place result) {
-    const int root = root_on(level);
     for_each_path(level, Buffer::input, inward(level), second_tag(),
                   [&](const Levels::Path& path, Flow& flow) {
                     flow.sends_after(outward(level).out);
                     flow.sends_after(outward(top_).in);
                     for (int outside = level + 1; outside < top_; ++outside)
                       flow.sends_after(inward(outside).in);
-                    const Blocks parts = blocks(level, path);
-                    for (int member = 0; member < flow.size(); ++member) {
-                      if (member == root) continue;
-                      for (const Run run : parts.of(member)) {
-                        if (flow.me() == member) flow.send(root, run, result);
-                        if (flow.me() == root) flow.recv(member, run, result);
-                      }
-                    }
+                    move_blocks(flow, level, path, Way::to_root, result);
                   });
   }
 };

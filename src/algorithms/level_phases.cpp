@@ -7,8 +7,6 @@
 namespace wia {
 namespace {
 
-Streams one_message_a_phase(int) { return Streams::two; }
-
 void star_broadcast(Flow& flow, int root, Run run, Place from, Place to) {
   knomial_broadcast(flow, root, std::max(flow.size(), 2), run, from, to);
 }
@@ -25,29 +23,25 @@ void binary_reduce(Flow& flow, int root, uint32_t chunk, Place own, Place result
 using enum LevelAlgorithm;
 
 constexpr LevelPhases kLevelPhases[] = {
-    {direct, "direct", direct_reduce_scatter, direct_all_gather, one_message_a_phase, star_broadcast,
-     star_reduce},
-    {pairwise, "pairwise", pairwise_reduce_scatter, pairwise_all_gather, one_message_a_phase, nullptr,
-     nullptr},
-    {ring, "ring", ring_reduce_scatter, ring_all_gather, [](int n) { return kRingPhases.streams(n); },
-     nullptr, nullptr},
-    {halving_doubling, "halving_doubling", halving_reduce_scatter, doubling_all_gather,
-     [](int n) { return kHalvingDoublingPhases.streams(n); }, nullptr, nullptr},
-    {recursive_doubling, "recursive_doubling", nullptr, nullptr, nullptr, nullptr, nullptr},
-    {tree, "tree", nullptr, nullptr, nullptr, binary_broadcast, binary_reduce},
-    {chain, "chain", nullptr, nullptr, nullptr, chain_broadcast, chain_reduce},
+    {direct, "direct", &kDirectPhases, star_broadcast, star_reduce},
+    {pairwise, "pairwise", &kPairwisePhases, nullptr, nullptr},
+    {ring, "ring", &kRingPhases, nullptr, nullptr},
+    {halving_doubling, "halving_doubling", &kHalvingDoublingPhases, nullptr, nullptr},
+    {recursive_doubling, "recursive_doubling", nullptr, nullptr, nullptr},
+    {tree, "tree", nullptr, binary_broadcast, binary_reduce},
+    {chain, "chain", nullptr, chain_broadcast, chain_reduce},
 };
 
 bool fits(Collective collective, const LevelPhases& phases, bool outermost) {
   switch (collective) {
     case Collective::all_reduce:
-      return phases.reduce_scatter || (outermost && phases.algorithm == recursive_doubling);
+      return phases.exchange || (outermost && phases.algorithm == recursive_doubling);
     case Collective::all_gather:
     case Collective::reduce_scatter:
-      return phases.reduce_scatter != nullptr;
+      return phases.exchange != nullptr;
     case Collective::broadcast:
     case Collective::reduce:
-      return outermost ? phases.broadcast != nullptr : phases.reduce_scatter != nullptr;
+      return outermost ? phases.broadcast != nullptr : phases.exchange != nullptr;
     default:
       return false;
   }
@@ -69,11 +63,11 @@ const LevelPhases* find(std::string_view name) {
   return nullptr;
 }
 
-}  // namespace
-
 const LevelPhases& phases_of(LevelAlgorithm algorithm) {
   return kLevelPhases[static_cast<size_t>(algorithm)];
 }
+
+}  // namespace
 
 // In a group with a single level, what is named for the innermost is the outermost's.
 const LevelPhases& phases_at(const Shape& shape, int level, int levels) {
@@ -82,7 +76,7 @@ const LevelPhases& phases_at(const Shape& shape, int level, int levels) {
 }
 
 LevelLanes lanes_at(int level, int levels, const LevelPhases& phases, int members, size_t paths) {
-  Streams streams = phases.streams ? phases.streams(members) : Streams::one;
+  Streams streams = phases.exchange ? phases.exchange->streams(members) : Streams::one;
   if (streams == Streams::two && paths > 1) streams = Streams::one;
   const int out = 2 * level, back = 2 * (2 * levels - 1 - level);
   const Lanes outward{streams == Streams::one_lane ? out + 1 : out, out + 1};

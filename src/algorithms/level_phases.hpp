@@ -11,16 +11,12 @@ namespace wia {
 struct LevelPhases {
   LevelAlgorithm algorithm;
   const char* name;
-  // Null: this algorithm has no such phase. Levels inside run reduce_scatter and all_gather; the outermost
-  // one those, or a phase of its own.
-  ReduceScatter reduce_scatter;
-  AllGather all_gather;
-  Streams (*streams)(int members);  // null: one
+  // Null: this algorithm has no such phases. Levels inside run the reduce_scatter and all_gather of an
+  // exchange; the outermost one those, or a phase of its own.
+  const Composition* exchange;
   void (*broadcast)(Flow& flow, int root, Run run, Place from, Place to);
   void (*reduce)(Flow& flow, int root, uint32_t chunk, Place own, Place result);
 };
-
-const LevelPhases& phases_of(LevelAlgorithm algorithm);
 
 // The phases of a level of `levels`.
 const LevelPhases& phases_at(const Shape& shape, int level, int levels);

@@ -13,6 +13,9 @@ struct Part {
   Place sums;
 };
 
+// What a level does begins when what came before in the lanes of a level inside is there.
+void start_after(Builder& builder, Lanes lanes, Lanes inside);
+
 // Adds up inside the units of one level. Gives the parts of the next. `chunks` are the paths of all; the sums
 // go to `result`, or to new scratch.
 std::vector<Part> reduce_scatter_on(Builder& builder, const Levels& levels, int level, Lanes lanes,

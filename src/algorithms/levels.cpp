@@ -105,6 +105,12 @@ std::vector<Levels::Path> Levels::all_paths(int levels) const {
   return paths;
 }
 
+uint32_t Levels::number_of(const Path& path, int levels) const {
+  int number = 0;
+  for (int level = 0; level < levels; ++level) number = number * width(level) + path[level];
+  return static_cast<uint32_t>(number);
+}
+
 std::vector<Levels::Path> Levels::my_paths(int levels) const {
   std::vector<Path> paths = all_paths(levels);
   std::erase_if(paths,

@@ -35,6 +35,8 @@ class Levels {
   Path path_of(int rank) const;
   // All paths of the first so many levels, ordered, the innermost column first.
   std::vector<Path> all_paths(int levels) const;
+  // Where a path of the first so many levels stands among them.
+  uint32_t number_of(const Path& path, int levels) const;
   // Of the first so many levels, those that this rank serves.
   std::vector<Path> my_paths(int levels) const;
 

@@ -31,6 +31,9 @@ void pairwise_all_gather(Flow& flow, const Blocks& blocks, Place own, Place all)
   }
 }
 
+const Composition kPairwisePhases = {pairwise_reduce_scatter, pairwise_all_gather,
+                                     [](int) { return Streams::two; }};
+
 Result<Schedule> pairwise_reduce_scatter(const Shape& shape) {
   return flat_reduce_scatter(shape, pairwise_reduce_scatter);
 }

@@ -44,7 +44,7 @@ struct Composition {
   AllGather all_gather;
   Streams (*streams)(int members);
 };
-extern const Composition kDirectPhases, kRingPhases, kHalvingDoublingPhases;
+extern const Composition kDirectPhases, kPairwisePhases, kRingPhases, kHalvingDoublingPhases;
 
 // Afterwards every member has the sum of all members' `own` chunks in `result`.
 void recursive_doubling_all_reduce(Flow& flow, Run run, Place own, Place result, bool in_place);

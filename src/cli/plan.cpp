@@ -117,6 +117,8 @@ int run(const Options& options) {
       throw CLI::ValidationError(name, fmt::format("{} is not in {}..{}", value, low, high));
   };
   check("--root", options.root, 0, options.ranks - 1);
+  if (options.units.size() >= static_cast<size_t>(kMostLevels))
+    throw CLI::ValidationError("--nodes", fmt::format("at most {} levels are possible", kMostLevels - 1));
   for (size_t l = 0; l < options.units.size(); ++l) {
     check("--nodes", options.units[l], 1, l == 0 ? options.ranks : options.units[l - 1]);
     if (l > 0 && options.units[l - 1] % options.units[l] != 0)

@@ -1,6 +1,8 @@
 // The algorithms that tests go through: the table, and hierarchical ones with algorithms of the levels named.
 #pragma once
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -13,7 +15,8 @@ inline std::vector<const Algorithm*> tested_algorithms() {
   for (const Algorithm& algorithm : all_algorithms()) algorithms.push_back(&algorithm);
   const auto add = [&](Collective collective, const char* name) {
     auto found = find_algorithm(collective, name);
-    if (found) algorithms.push_back(*found);
+    if (!found) std::fprintf(stderr, "%s\n", found.status().text().c_str()), std::abort();
+    algorithms.push_back(*found);
   };
   using enum Collective;
   add(all_reduce, "hierarchical:ring:ring");
