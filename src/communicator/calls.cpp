@@ -21,28 +21,23 @@ void fill_offsets(const size_t* counts, const size_t* offsets, int ranks, std::v
 
 }  // namespace
 
-Result<std::pair<const Algorithm*, std::string>> Communicator::choose(const Call& call) const {
-  const Algorithm* algorithm = forced_[static_cast<int>(call.collective)];
-  const bool in_order = deterministic_ && reduces(call.collective);
-  if (algorithm) {
-    if (in_order && !algorithm->rank_order)
+Result<Tactic> Communicator::choose(const Call& call) const {
+  const Tactic& forced = forced_[static_cast<int>(call.collective)];
+  if (const Algorithm* algorithm = forced.algorithm) {
+    if (deterministic_ && reduces(call.collective) && !algorithm->rank_order)
       return Status::error(
           Code::invalid_argument,
           "algorithm {} of {} cannot be deterministic: it does not combine in the order of ranks",
           algorithm->name, name_of(call.collective));
-    return std::pair(algorithm, std::string("set by the user"));
+    return forced;
   }
   const Choice choice = choose_by_rules(call.collective, call_bytes(call, size()), size(), num_nodes_,
                                         !call.counts, deterministic_);
-  auto found = find_algorithm(call.collective, choice.algorithm);
-  if (!found) return found.take_status();
-  return std::pair(found.value(), std::string(choice.reason));
+  return parse_tactic(call.collective, choice.algorithm);
 }
 
-Result<const Communicator::CachedSchedule*> Communicator::schedule_for(const Call& call) {
-  auto choice = choose(call);
-  if (!choice) return choice.take_status();
-  const Algorithm* algorithm = choice->first;
+Result<const Communicator::CachedSchedule*> Communicator::schedule_for(const Call& call,
+                                                                       const Algorithm* algorithm) {
   Shape shape;
   shape.collective = call.collective;
   shape.ranks = size();
@@ -108,7 +103,9 @@ Status Communicator::bind(const Call& call, Operation* operation) {
     if (!reducer) return reducer.take_status();
     b.reducer = reducer.value();
   }
-  auto cached = schedule_for(call);
+  auto tactic = choose(call);
+  if (!tactic) return tactic.take_status();
+  auto cached = schedule_for(call, tactic->algorithm);
   if (!cached) return cached.take_status();
   operation->schedule = cached.value()->schedule;
   const Schedule& schedule = *operation->schedule;
@@ -124,10 +121,12 @@ Status Communicator::bind(const Call& call, Operation* operation) {
   b.direct_from = kDirectFrom;
   // What all ranks of the node read and write together leaves the caches anyway.
   b.streaming = (b.input_bytes + b.output_bytes) * ranks > last_level_cache_bytes() / 4 * 3;
-  set_slices(schedule, {size(), slice_bytes_, staging_bytes_}, &b);
+  b.rails = tactic->nics;
+  set_slices(schedule, {size(), tactic->slice_bytes ? tactic->slice_bytes : slice_bytes_, staging_bytes_},
+             &b);
   operation->call = call;
   operation->settings = settings_;
-  operation->signature = sign(call, *cached.value()->algorithm, size());
+  operation->signature = sign(call, tactic.value(), size());
   resign(++sequence_, &operation->signature);
   return {};
 }
