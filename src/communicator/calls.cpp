@@ -20,7 +20,7 @@ void fill_offsets(const size_t* counts, const size_t* offsets, int ranks, std::v
 
 }  // namespace
 
-Result<Tactic> Communicator::choose(const Call& call) {
+Result<Tactic> Communicator::choose(const Call& call, const Turn& turn) {
   const Tactic& forced = forced_[static_cast<int>(call.collective)];
   if (const Algorithm* algorithm = forced.algorithm) {
     if (deterministic_ && reduces(call.collective) && !algorithm->rank_order)
@@ -30,8 +30,8 @@ Result<Tactic> Communicator::choose(const Call& call) {
           algorithm->name, name_of(call.collective));
     return forced;
   }
-  return dispatcher_.choose(
-      {call.collective, call_bytes(call, size()), size_of(call.dtype), !call.counts, deterministic_});
+  if (turn.choice) return turn.choice->tactic(turn.candidate);
+  return dispatcher_.choose(kind_of(call));
 }
 
 Result<const Communicator::CachedSchedule*> Communicator::schedule_for(const Call& call,
@@ -60,11 +60,12 @@ Result<const Communicator::CachedSchedule*> Communicator::schedule_for(const Cal
 
 // Mostly a call is the one before on the same buffers: then it has been checked and bound already, and only
 // the sequence number is new.
-bool Communicator::is_repeated(const Call& call, const Operation& operation) const {
+bool Communicator::is_repeated(const Call& call, const Turn& turn, const Operation& operation) const {
   const Call& last = operation.call;
-  return operation.settings == settings_ && call.send == last.send && call.recv == last.recv &&
-         call.count == last.count && call.dtype == last.dtype && call.op == last.op &&
-         call.root == last.root && call.factor == last.factor && !call.counts && !last.counts;
+  return operation.settings == settings_ && turn == operation.turn && call.send == last.send &&
+         call.recv == last.recv && call.count == last.count && call.dtype == last.dtype &&
+         call.op == last.op && call.root == last.root && call.factor == last.factor && !call.counts &&
+         !last.counts;
 }
 
 void Communicator::set_buffers(const Call& call, Binding* binding) const {
@@ -91,7 +92,7 @@ void Communicator::set_given_chunks(const Call& call, Operation* operation) cons
   b.output_extents = Extents::given(operation->recv_counts.data(), operation->recv_offsets.data(), ranks);
 }
 
-Status Communicator::bind(const Call& call, Operation* operation) {
+Status Communicator::bind(const Call& call, const Turn& turn, Operation* operation) {
   operation->settings = 0;
   const auto ranks = static_cast<uint32_t>(size());
   Binding& b = operation->binding;
@@ -101,7 +102,7 @@ Status Communicator::bind(const Call& call, Operation* operation) {
     if (!reducer) return reducer.take_status();
     b.reducer = reducer.value();
   }
-  auto tactic = choose(call);
+  auto tactic = choose(call, turn);
   if (!tactic) return tactic.take_status();
   auto cached = schedule_for(call, tactic->algorithm);
   if (!cached) return cached.take_status();
@@ -123,6 +124,7 @@ Status Communicator::bind(const Call& call, Operation* operation) {
   set_slices(schedule, {size(), tactic->slice_bytes ? tactic->slice_bytes : slice_bytes_, staging_bytes_},
              &b);
   operation->call = call;
+  operation->turn = turn;
   operation->settings = settings_;
   operation->signature = sign(call, tactic.value(), size());
   resign(++sequence_, &operation->signature);

@@ -41,6 +41,7 @@ Communicator::Communicator(std::shared_ptr<World> world, std::vector<int> member
                                                     : ShmOptions{}.staging_bytes),
       slice_bytes_(world_->config().slice_bytes ? world_->config().slice_bytes : kLongestSlice),
       dispatcher_(group_of(*world_, members_), world_->choosing().tuning, world_->choosing().selection),
+      corrects_(world_->choosing().correct_online && world_->choosing().tuning),
       timeout_ms_(world_->config().timeout_ms) {
   deterministic_ = world_->config().deterministic;
 }
@@ -195,6 +196,7 @@ void Communicator::destroy() {
     return;
   }
   end(Status::error(Code::destroyed, "the communicator {} has been destroyed", name_), false);
+  for (const auto& [choice, request] : std::exchange(told_, {})) free(request);
   std::lock_guard lock(mutex_);
   transfers_.reset();
   execution_.reset();

@@ -39,6 +39,13 @@ namespace wia {
 
 class Communicator;
 
+// Which candidate a call tries, where its choice is corrected by the times of calls.
+struct Turn {
+  OnlineChoice* choice = nullptr;
+  size_t candidate = 0;
+  bool operator==(const Turn&) const = default;
+};
+
 // A collective that is bound and ready to run, with all that it points to.
 struct Operation {
   std::shared_ptr<const Schedule> schedule;
@@ -48,6 +55,8 @@ struct Operation {
   // What it was made from; settings 0: nothing.
   Call call;
   uint32_t settings = 0;
+  Turn turn;
+  int64_t started_ns = 0;  // if its time counts
 };
 
 // An operation that was started and not waited for yet.
@@ -123,14 +132,20 @@ class Communicator : public Progressible, public std::enable_shared_from_this<Co
   std::unique_lock<std::mutex> enter();
 
   // All below want mutex_.
-  Result<Tactic> choose(const Call& call);
-  Status bind(const Call& call, Operation* operation);
-  bool is_repeated(const Call& call, const Operation& operation) const;
+  Result<Tactic> choose(const Call& call, const Turn& turn);
+  CallKind kind_of(const Call& call) const;
+  // The lock may be let go meanwhile.
+  Status take_turn(const Call& call, std::unique_lock<std::mutex>& lock, Turn* turn);
+  Status tell_times(OnlineChoice& choice, std::unique_lock<std::mutex>& lock);
+  Status bind(const Call& call, const Turn& turn, Operation* operation);
+  bool is_repeated(const Call& call, const Turn& turn, const Operation& operation) const;
   void set_buffers(const Call& call, Binding* binding) const;
   void set_given_chunks(const Call& call, Operation* operation) const;
   Result<const CachedSchedule*> schedule_for(const Call& call, const Algorithm* algorithm);
   Result<const Reducer*> reducer_for(const Call& call);
-  Status run_inline(const Operation& operation, std::unique_lock<std::mutex>& lock);
+  void start(Operation& operation);
+  static void ended(const Operation& operation);
+  Status run_inline(Operation& operation, std::unique_lock<std::mutex>& lock);
   Status execution_failed(const Operation& operation) const;
   bool progress();  // true if anything moved
   bool start_next();
@@ -173,7 +188,10 @@ class Communicator : public Progressible, public std::enable_shared_from_this<Co
   std::vector<std::unique_ptr<Reducer>> retired_reducers_;
   Tactic forced_[kNumCollectives];  // without an algorithm: choose
   bool deterministic_ = false;
-  uint32_t settings_ = 1;  // counts changes of the two above
+  uint32_t settings_ = 1;                   // counts changes of the two above
+  const bool corrects_;                     // by the times of calls what was tuned
+  bool telling_ = false;                    // the call that is made now tells times
+  std::map<OnlineChoice*, Request*> told_;  // under way
   uint64_t sequence_ = 0;
   Operation inline_operations_[kNumCollectives];  // of blocking calls
   const Operation* inline_running_ = nullptr;

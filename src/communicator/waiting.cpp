@@ -21,20 +21,22 @@ Status Communicator::collective(const Call& call, Request** request) {
   if (in_forked_child()) return forked_status();
   std::unique_lock lock = enter();
   if (!usable_.load(std::memory_order_relaxed)) return failure_.copy();
+  Turn turn;
+  WIA_RETURN_IF_ERROR(take_turn(call, lock, &turn));
   const bool at_once = !request && !inline_running_ && !active_ && queue_.empty();
   Operation& operation = inline_operations_[static_cast<int>(call.collective)];
-  if (at_once && is_repeated(call, operation)) {
+  if (at_once && is_repeated(call, turn, operation)) {
     resign(++sequence_, &operation.signature);
     return run_inline(operation, lock);
   }
   WIA_RETURN_IF_ERROR(check(call, rank_, size()));
   if (at_once) {
-    WIA_RETURN_IF_ERROR(bind(call, &operation));
+    WIA_RETURN_IF_ERROR(bind(call, turn, &operation));
     return run_inline(operation, lock);
   }
   Request* made = new_request();
   made->collective = true;
-  if (Status status = bind(call, &made->operation); !status.ok()) {
+  if (Status status = bind(call, turn, &made->operation); !status.ok()) {
     lock.unlock();
     free(made);
     return status;
@@ -120,10 +122,9 @@ std::unique_lock<std::mutex> Communicator::enter() {
 
 // A blocking call: the caller runs the schedule itself and holds the lock, but for moments in which it waits
 // and others want to come in. They start what they came for; this call stays the one that is under way.
-Status Communicator::run_inline(const Operation& operation, std::unique_lock<std::mutex>& lock) {
-  begin_call();
+Status Communicator::run_inline(Operation& operation, std::unique_lock<std::mutex>& lock) {
   inline_running_ = &operation;
-  execution_->start(*operation.schedule, operation.binding, operation.signature);
+  start(operation);
   Waiter waiter(wait_policy_, ShmHeap::existing()->header().doorbell);
   for (;;) {
     const auto state = execution_->advance();
@@ -164,7 +165,19 @@ Status Communicator::run_inline(const Operation& operation, std::unique_lock<std
     }
   }
   inline_running_ = nullptr;
+  ended(operation);
   return {};
+}
+
+void Communicator::start(Operation& operation) {
+  begin_call();
+  if (operation.turn.choice) operation.started_ns = now_ns();
+  execution_->start(*operation.schedule, operation.binding, operation.signature);
+}
+
+void Communicator::ended(const Operation& operation) {
+  const auto& [choice, candidate] = operation.turn;
+  if (choice) choice->took(candidate, static_cast<double>(now_ns() - operation.started_ns) * 1e-3);
 }
 
 Status Communicator::execution_failed(const Operation& operation) const {
@@ -186,6 +199,7 @@ bool Communicator::progress() {
     if (state == Execution::State::done) {
       Request* done = active_;
       active_ = nullptr;
+      ended(done->operation);
       complete(*done, {});
       start_next();
       moved = true;
@@ -199,8 +213,7 @@ bool Communicator::start_next() {
   if (active_ || queue_.empty() || inline_running_) return false;
   active_ = queue_.front();
   queue_.pop_front();
-  begin_call();
-  execution_->start(*active_->operation.schedule, active_->operation.binding, active_->operation.signature);
+  start(active_->operation);
   return true;
 }
 

@@ -91,6 +91,24 @@ Tactic Dispatcher::choose(const CallKind& kind) {
   return known_[kind] = tactic.value();
 }
 
+OnlineChoice* Dispatcher::online(const CallKind& kind) {
+  if (!tuning_ || !kind.even || kind.deterministic) return nullptr;
+  if (const auto known = online_.find(kind); known != online_.end()) return known->second.get();
+  if (online_.size() >= kMostKnown) return nullptr;
+  std::unique_ptr<OnlineChoice>& made = online_[kind];
+  const TunedSelector* tuned = selectors_of(kind.collective).tuned.get();
+  if (!tuned || &in_charge(kind) != tuned) return nullptr;
+  std::vector<Tactic> candidates = {choose(kind)};
+  for (const std::string_view name : tuned->close_to_best(call_shape(kind))) {
+    auto tactic = parse_tactic(kind.collective, name);
+    if (candidates.size() < OnlineChoice::kMostCandidates && tactic && !(*tactic == candidates[0]) &&
+        tactic->algorithm->build(group_.shape(kind.collective, 0)))
+      candidates.push_back(*tactic);
+  }
+  if (candidates.size() > 1) made = std::make_unique<OnlineChoice>(std::move(candidates));
+  return made.get();
+}
+
 std::vector<Dispatcher::Opinion> Dispatcher::explain(const CallKind& kind) {
   const CallShape call = call_shape(kind);
   Selectors& selectors = selectors_of(kind.collective);

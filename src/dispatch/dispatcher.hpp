@@ -8,6 +8,7 @@
 #include <memory>
 #include <tuple>
 
+#include "dispatch/online_choice.hpp"
 #include "dispatch/selectors.hpp"
 
 namespace wia {
@@ -33,6 +34,9 @@ class Dispatcher {
   Dispatcher(Group group, std::shared_ptr<const Tuning> tuning, Selection selection);
 
   Tactic choose(const CallKind& kind);
+  // How the choice is corrected by real calls; null: it is not, since it comes from no tuning file, or there
+  // is nothing else that comes near. Lives as long as the dispatcher.
+  OnlineChoice* online(const CallKind& kind);
 
   // A way to choose: what it would take, and whether it is the one that counts.
   struct Opinion {
@@ -62,6 +66,7 @@ class Dispatcher {
   const Selection selection_;
   std::array<Selectors, kNumCollectives> selectors_;
   std::map<CallKind, Tactic> known_;
+  std::map<CallKind, std::unique_ptr<OnlineChoice>> online_;  // null: nothing to correct
 };
 
 // Refuses classes that are no tactics of this library: a table of other libraries' timings chooses nothing

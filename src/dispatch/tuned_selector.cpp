@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "dispatch/selectors.hpp"
 
@@ -16,6 +17,14 @@ std::string_view fastest(const CollectiveTuning::Cell& cell, const std::vector<s
     if (cell.times_us[c] && (best == classes.size() || *cell.times_us[c] < *cell.times_us[best])) best = c;
   return best == classes.size() ? std::string_view() : classes[best];
 }
+
+double least_time(const CollectiveTuning::Cell& cell) {
+  double least = std::numeric_limits<double>::infinity();
+  for (const auto& time : cell.times_us) least = std::min(least, time.value_or(least));
+  return least;
+}
+
+constexpr double kClose = 1.5;
 
 }  // namespace
 
@@ -53,6 +62,22 @@ std::string_view TunedSelector::measured_choice(const CallShape& call) const {
 std::string_view TunedSelector::choose(const CallShape& call) const {
   const std::string_view measured = measured_choice(call);
   return measured.empty() ? learned_.choose(call) : measured;
+}
+
+std::vector<std::string_view> TunedSelector::close_to_best(const CallShape& call) const {
+  const Neighbours near = neighbours_of(call);
+  std::vector<std::pair<double, std::string_view>> close;
+  for (size_t c = 0; c < tuning_.svm.classes.size(); ++c) {
+    double ratio = kClose + 1;
+    for (const Cell* cell : {near.below, near.above})
+      if (cell && cell->times_us[c]) ratio = std::min(ratio, *cell->times_us[c] / least_time(*cell));
+    if (ratio <= kClose) close.emplace_back(ratio, tuning_.svm.classes[c]);
+  }
+  std::stable_sort(close.begin(), close.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<std::string_view> names;
+  for (const auto& [ratio, name] : close) names.push_back(name);
+  return names;
 }
 
 std::vector<Candidate> TunedSelector::explain(const CallShape& call) const {
