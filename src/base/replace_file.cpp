@@ -40,8 +40,7 @@ Status replace_file(const std::string& path, std::string_view text) {
   struct stat status {};
   const bool in_place = stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode);
   const std::string real = real_path(path), beside = in_place ? path : real + ".new";
-  FileDescriptor file(
-      open(beside.c_str(), O_WRONLY | O_CLOEXEC | (in_place ? 0 : O_CREAT | O_TRUNC), 0666));
+  FileDescriptor file(open(beside.c_str(), O_WRONLY | O_CLOEXEC | (in_place ? 0 : O_CREAT | O_TRUNC), 0666));
   if (!file || !write_all(file.get(), text)) return cannot();
   if (in_place) return {};
   if (fsync(file.get()) != 0 || rename(beside.c_str(), real.c_str()) != 0) return cannot();

@@ -1,5 +1,5 @@
-// Commands that run on ranks: alone they start ranks of themselves on this host, under a launcher each process
-// is a rank.
+// Commands that run on ranks: alone they start ranks of themselves on this host, under a launcher each
+// process is a rank.
 //
 // Used from the main thread.
 #pragma once

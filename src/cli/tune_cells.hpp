@@ -32,7 +32,8 @@ class TuneCells {
   std::map<Collective, std::vector<Way>> ways_;
 };
 
-// "all", or names. Throws CLI::ValidationError on names that are unknown, or where there is nothing to choose.
+// "all", or names. Throws CLI::ValidationError on names that are unknown, or where there is nothing to
+// choose.
 std::vector<Collective> tuned_collectives(const std::string& text);
 // Sizes: as `text` lists them, else 8 bytes to 64 MiB by factors of 4, as far as memory goes. Throws
 // CLI::ValidationError for listed ones that do not fit.

@@ -23,8 +23,9 @@ bench::Cell tuned_call(Collective collective, uint64_t bytes, int ranks) {
 }
 
 std::optional<double> Looker::look(const LookOrder& order) {
-  return follow(meeting_.agree(fmt::format("{} {} {} {} {} {}", name_of(order.collective), order.bytes,
-                                           order.name, order.first ? 1 : 0, order.look_ns, order.expected_ns)));
+  return follow(
+      meeting_.agree(fmt::format("{} {} {} {} {} {}", name_of(order.collective), order.bytes, order.name,
+                                 order.first ? 1 : 0, order.look_ns, order.expected_ns)));
 }
 
 void Looker::finish() { meeting_.agree(std::string()); }
@@ -74,8 +75,8 @@ double Looker::median_ns(int calls) {
   return static_cast<double>(std::max<int64_t>(meeting_.agree(times[times.size() / 2]), 1));
 }
 
-// The first calls warm up, and tell how many are timed; of those that take as long as the look, one is. A first
-// call that takes much longer than it should is no measure: something else came in between.
+// The first calls warm up, and tell how many are timed; of those that take as long as the look, one is. A
+// first call that takes much longer than it should is no measure: something else came in between.
 double Looker::time_ns(double look_ns, double expected_ns) {
   const auto fitting = [&](double call_ns, int most) {
     return static_cast<int>(std::clamp(look_ns / call_ns, 1.0, static_cast<double>(most)));

@@ -19,8 +19,8 @@ bench::Cell tuned_call(Collective collective, uint64_t bytes, int ranks);
 struct LookOrder {
   Collective collective = Collective::all_reduce;
   uint64_t bytes = 0;
-  std::string name;     // of the class
-  bool first = false;       // in this cell: whether it can be used is not known yet
+  std::string name;         // of the class
+  bool first = false;       // it is not known yet whether it can be used
   int64_t look_ns = 0;      // how long the look takes at least
   int64_t expected_ns = 0;  // what a call may take; 0: not known
 };

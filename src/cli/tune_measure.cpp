@@ -175,10 +175,9 @@ class Leader {
       std::fflush(stderr);
     }
     const double expected_us = plan_.expected_us(i, which);
-    const auto us =
-        looker_.look({cell.collective, static_cast<uint64_t>(cell.call.bytes), one.name, one.rounds_us.empty(),
-                      static_cast<int64_t>(plan_.look_s() * 1e9),
-                      std::isnan(expected_us) ? 0 : static_cast<int64_t>(expected_us * 1e3)});
+    const auto us = looker_.look({cell.collective, static_cast<uint64_t>(cell.call.bytes), one.name,
+                                  !plan_.known_to_fit(i, which), static_cast<int64_t>(plan_.look_s() * 1e9),
+                                  std::isnan(expected_us) ? 0 : static_cast<int64_t>(expected_us * 1e3)});
     us ? plan_.add(i, which, *us) : plan_.refuse(i, which);
   }
   void save(const TrainOptions& train) const {

@@ -33,9 +33,9 @@ std::string cells_text(const MeasuringPlan& plan, MeasuringPlan::Stand stand, co
 
 std::string measured_text(const MeasuringPlan& plan, const std::string& machine,
                           const std::map<std::string, std::string>& conditions, double seconds) {
-  std::string text = fmt::format("# {}, {} ranks on {} node{}, {}; {:.1f} s\n", machine,
-                                 conditions.at("ranks"), conditions.at("nodes"),
-                                 conditions.at("nodes") == "1" ? "" : "s", conditions.at("transport"), seconds);
+  std::string text = fmt::format(
+      "# {}, {} ranks on {} node{}, {}; {:.1f} s\n", machine, conditions.at("ranks"), conditions.at("nodes"),
+      conditions.at("nodes") == "1" ? "" : "s", conditions.at("transport"), seconds);
   text += fmt::format("#{:>13} {:>11} {:>24} {:>11} {:>24} {:>11} {:>7} {:>7}\n", "collective", "size (B)",
                       "choice", "time (us)", "untuned", "time (us)", "ratio", "rounds");
   double logs = 0;
@@ -49,8 +49,9 @@ std::string measured_text(const MeasuringPlan& plan, const std::string& machine,
     changed += &cell.choice() != &cell.untuned();
   }
   if (cells > 0)
-    text += fmt::format("# {} cells, in {} another choice than untuned; geometric mean of the ratios {:.3f}\n",
-                        cells, changed, std::exp(logs / cells));
+    text +=
+        fmt::format("# {} cells, in {} another choice than untuned; geometric mean of the ratios {:.3f}\n",
+                    cells, changed, std::exp(logs / cells));
   using enum MeasuringPlan::Stand;
   text += cells_text(plan, undecided, "fewer than 3 rounds, the untuned choice stays");
   text += cells_text(plan, not_measured, "left out, the time has passed");

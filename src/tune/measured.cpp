@@ -77,7 +77,7 @@ void add_rounds(const Cells& cells, CollectiveTuning& tuning) {
 
 double MeasuredClass::median_us() const { return quantile(rounds_us, 0.5); }
 
-MeasuredClass* MeasuredCell::find(const std::string& name) {
+const MeasuredClass* MeasuredCell::find(const std::string& name) const {
   const auto found = std::find_if(classes.begin(), classes.end(),
                                   [&](const MeasuredClass& one) { return one.name == name; });
   return found == classes.end() ? nullptr : &*found;
@@ -114,9 +114,8 @@ Tuning tuning_of(const std::vector<MeasuredCell>& cells, const std::string& mach
     if (!cell.untuned().rounds_us.empty()) by_collective[cell.collective].push_back(&cell);
   std::vector<CellTable> tables;
   for (auto& [collective, ones] : by_collective) {
-    std::sort(ones.begin(), ones.end(), [](const MeasuredCell* a, const MeasuredCell* b) {
-      return a->call.bytes < b->call.bytes;
-    });
+    std::sort(ones.begin(), ones.end(),
+              [](const MeasuredCell* a, const MeasuredCell* b) { return a->call.bytes < b->call.bytes; });
     tables.push_back(table_of(ones, machine));
   }
   Tuning tuning = learn(tables, options);

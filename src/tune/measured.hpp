@@ -28,7 +28,7 @@ struct MeasuredCell {
   std::vector<MeasuredClass> classes;  // the untuned one first
 
   const MeasuredClass& untuned() const { return classes.front(); }
-  MeasuredClass* find(const std::string& name);  // null: there is none
+  const MeasuredClass* find(const std::string& name) const;  // null: there is none
   bool measured() const;
   double best_us() const;  // the least median; NaN: not measured
   // The untuned class, or of those that are clearly faster the one of the least median.

@@ -7,9 +7,11 @@
 namespace wia {
 namespace {
 
-constexpr size_t kMostRounds = 12;
-constexpr double kFarOff = 4;           // times the best prediction
-constexpr double kLostAtNeighbours = 3;  // times the best, at the sizes on both sides
+constexpr size_t kRoundsToBeSure = 6, kMostRounds = 12;
+constexpr size_t kFairRounds = 4;
+constexpr double kFewUsPerByte = 1e-3, kLeastUsPerByte = 1e-4;  // 1 and 10 GB/s
+constexpr double kFarOff = 4;                                   // times the best prediction
+constexpr double kLostAtNeighbours = 3;                         // times the best, at the sizes on both sides
 constexpr double kMayStillWin = 1.5, kIsClose = 1.15;  // times the best, before and after the decision
 constexpr double kLargestPart = 1.0 / 8;               // of the budget, that one round may take
 constexpr double kVariedFrom = 256 << 10;              // bytes
@@ -36,8 +38,9 @@ bool before(const MeasuredCell& a, const MeasuredCell& b) {
 MeasuringPlan::MeasuringPlan(const std::vector<MeasuredCell>& cells, MakeCell make, Options options)
     : make_(std::move(make)),
       options_(std::move(options)),
-      look_s_(std::clamp(options_.budget_s / (kLooks * static_cast<double>(std::max<size_t>(cells.size(), 1))),
-                         kShortestLook, kLongestLook)) {
+      look_s_(
+          std::clamp(options_.budget_s / (kLooks * static_cast<double>(std::max<size_t>(cells.size(), 1))),
+                     kShortestLook, kLongestLook)) {
   for (const MeasuredCell& cell : cells) plans_.push_back({cell, 0, true, false});
   const std::vector<size_t> order = sorted();
   for (size_t first = 0, last; first < order.size(); first = last) {
@@ -56,36 +59,41 @@ void MeasuringPlan::take_over(const Tuning& before) {
       if (rounds.empty())
         for (size_t c = 0; c < old.times_us.size(); ++c)
           if (old.times_us[c]) rounds[tuning.svm.classes[c]] = {*old.times_us[c]};
-      for (auto& [name, times] : rounds) {
-        if (!cell.find(name)) cell.classes.push_back({.name = name});
-        cell.find(name)->rounds_us = times;
-      }
+      for (MeasuredClass& one : cell.classes)
+        if (auto known = rounds.extract(one.name)) one.rounds_us = std::move(known.mapped());
+      for (auto& [name, times] : rounds) cell.classes.push_back({.name = name, .rounds_us = times});
     }
   }
 }
 
 std::optional<MeasuringPlan::Round> MeasuringPlan::next(double seconds_left) {
-  // What stands first in this order is next.
-  const auto key = [this](const Plan& plan) {
+  // What stands first in this order is next: what costs little before what costs much, as so few rounds of
+  // the latter use up the time, and what is decided last.
+  const double fair_s = options_.budget_s / static_cast<double>(plans_.size() * kFairRounds);
+  const auto key = [&](const Plan& plan, double seconds) {
     const size_t done = rounds(plan);
-    const int stage = done >= kRoundsToDecide ? 2 : matters_most(plan.cell.collective) ? 0 : 1;
+    const int stage = (done >= kRoundsToDecide ? 4 : 0) + (seconds > fair_s ? 2 : 0) +
+                      (matters_most(plan.cell.collective) ? 0 : 1);
     return std::tuple(stage, done, plan.level, plan.cell.collective, plan.cell.call.bytes);
   };
   do {
     Plan* best = nullptr;
+    decltype(key(plans_.front(), 0)) first;
     for (Plan& plan : plans_) {
       if (!plan.asked) continue;
       vary(plan);
       if (clear(plan)) continue;
       const double seconds = seconds_of_round(plan);
       plan.too_long = seconds > options_.budget_s * kLargestPart;
-      if (!plan.too_long && seconds <= seconds_left && (!best || key(plan) < key(*best))) best = &plan;
+      if (plan.too_long || seconds > seconds_left) continue;
+      const auto place = key(plan, seconds);
+      if (!best || place < first) best = &plan, first = place;
     }
     if (best) {
       Round round = {static_cast<size_t>(best - plans_.data()), rivals(*best)};
       // None is always the first after what went before.
-      const size_t first = rounds(*best) % round.classes.size();
-      std::rotate(round.classes.begin(), round.classes.begin() + static_cast<std::ptrdiff_t>(first),
+      const size_t turn = rounds(*best) % round.classes.size();
+      std::rotate(round.classes.begin(), round.classes.begin() + static_cast<std::ptrdiff_t>(turn),
                   round.classes.end());
       return round;
     }
@@ -99,6 +107,15 @@ double MeasuringPlan::expected_us(size_t cell, size_t which) const {
 
 void MeasuringPlan::add(size_t cell, size_t which, double microseconds) {
   plans_[cell].cell.classes[which].rounds_us.push_back(std::max(std::round(microseconds * 1e3), 1.0) / 1e3);
+}
+
+bool MeasuringPlan::known_to_fit(size_t cell, size_t which) const {
+  const MeasuredCell& here = plans_[cell].cell;
+  return std::any_of(plans_.begin(), plans_.end(), [&](const Plan& plan) {
+    const MeasuredClass* same =
+        plan.cell.collective == here.collective ? plan.cell.find(here.classes[which].name) : nullptr;
+    return same && !same->rounds_us.empty();
+  });
 }
 
 void MeasuringPlan::refuse(size_t cell, size_t which) { plans_[cell].cell.classes[which].refused = true; }
@@ -125,13 +142,16 @@ MeasuringPlan::Stand MeasuringPlan::stand(size_t i) const {
   return plan.too_long ? Stand::too_long : Stand::not_measured;
 }
 
-// The nearest size of the same collective, on one side, that was measured.
-const MeasuringPlan::Plan* MeasuringPlan::neighbour(const Plan& plan, bool above) const {
+// The nearest size of the same collective, on one side, that was measured: with this class, "": with any.
+const MeasuringPlan::Plan* MeasuringPlan::neighbour(const Plan& plan, bool above,
+                                                    const std::string& name) const {
   const Plan* nearest = nullptr;
   for (const Plan& other : plans_) {
-    if (other.cell.collective != plan.cell.collective || &other == &plan || !other.cell.measured()) continue;
+    if (other.cell.collective != plan.cell.collective || &other == &plan) continue;
     if ((other.cell.call.bytes > plan.cell.call.bytes) != above) continue;
-    if (!nearest || (other.cell.call.bytes < nearest->cell.call.bytes) == above) nearest = &other;
+    if (nearest && (other.cell.call.bytes < nearest->cell.call.bytes) != above) continue;
+    const MeasuredClass* one = name.empty() ? nullptr : other.cell.find(name);
+    if (one ? !one->rounds_us.empty() : name.empty() && other.cell.measured()) nearest = &other;
   }
   return nearest;
 }
@@ -142,12 +162,12 @@ bool MeasuringPlan::far_off(const Plan& plan, const MeasuredClass& one) const {
   for (const MeasuredClass& other : plan.cell.classes) best = std::fmin(best, other.predicted_us);
   if (one.predicted_us > kFarOff * best) return true;
   const auto lost = [&](const Plan* there) {
-    if (!there) return false;
-    for (const MeasuredClass& same : there->cell.classes)
-      if (same.name == one.name) return same.median_us() > kLostAtNeighbours * there->cell.best_us();
-    return false;
+    return there && there->cell.find(one.name)->median_us() > kLostAtNeighbours * there->cell.best_us();
   };
-  return lost(neighbour(plan, false)) && lost(neighbour(plan, true));
+  const Plan *below = neighbour(plan, false, one.name), *above = neighbour(plan, true, one.name);
+  if (!below && above) below = neighbour(*above, true, one.name);
+  if (!above && below) above = neighbour(*below, false, one.name);
+  return lost(below) && lost(above);
 }
 
 // The classes that may be the best, and the untuned one.
@@ -171,11 +191,12 @@ size_t MeasuringPlan::rounds(const Plan& plan) const {
   return least;
 }
 
-// More rounds would tell nothing.
+// More rounds would tell nothing. Three may agree by chance: for another than the untuned class there are
+// more.
 bool MeasuringPlan::clear(const Plan& plan) const {
   const size_t done = rounds(plan);
-  if (done < kRoundsToDecide) return false;
   const MeasuredClass& choice = plan.cell.choice();
+  if (done < (&choice == &plan.cell.untuned() ? kRoundsToDecide : kRoundsToBeSure)) return false;
   for (const size_t c : rivals(plan)) {
     const MeasuredClass& rival = plan.cell.classes[c];
     if (&rival != &choice && !clearly_faster(choice, rival)) return done >= kMostRounds;
@@ -183,12 +204,24 @@ bool MeasuringPlan::clear(const Plan& plan) const {
   return true;
 }
 
+// Along the line through the two nearest smaller sizes; where there is one, with a bandwidth that is no
+// better than that one's, and not slow.
 double MeasuringPlan::expected_us(const Plan& plan, const MeasuredClass& one) const {
   if (!one.rounds_us.empty()) return one.median_us();
-  const Plan *below = neighbour(plan, false), *above = neighbour(plan, true);
-  const double bytes = plan.cell.call.bytes;
-  if (below) return below->cell.best_us() * bytes / std::max(below->cell.call.bytes, 1.0);
-  return above ? above->cell.best_us() : kUnknown;
+  const auto at = [&](const Plan& there) {
+    const MeasuredClass* same = there.cell.find(one.name);
+    return same && !same->rounds_us.empty() ? same->median_us() : there.cell.best_us();
+  };
+  const Plan* below = neighbour(plan, false);
+  if (!below) {
+    const Plan* above = neighbour(plan, true);
+    return above ? at(*above) : kUnknown;
+  }
+  const double time = at(*below), bytes = below->cell.call.bytes;
+  double us_per_byte = std::min(time / std::max(bytes, 1.0), kFewUsPerByte);
+  if (const Plan* further = neighbour(*below, false))
+    us_per_byte = std::max((time - at(*further)) / (bytes - further->cell.call.bytes), kLeastUsPerByte);
+  return time + us_per_byte * (plan.cell.call.bytes - bytes);
 }
 
 double MeasuringPlan::seconds_of_round(const Plan& plan) const {

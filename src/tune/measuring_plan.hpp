@@ -1,8 +1,8 @@
 // What `wia tune` measures next, and when it has measured enough.
 //
-// Cells are visited in rounds: first one look at every class that may be fast, then more at those that are close
-// to the best, until it is clear which is, or the time has passed. First come the collectives and sizes that
-// tell most; three rounds decide (tune/measured.hpp), so what was decided stays good wherever it stops.
+// Cells are visited in rounds: first one look at every class that may be fast, then more at those that are
+// close to the best, until it is clear which is, or the time has passed. First come the collectives and sizes
+// that tell most; three rounds decide (tune/measured.hpp), so what was decided stays good wherever it stops.
 // Pure: it measures nothing and knows no clock. Not thread safe.
 #pragma once
 #include <functional>
@@ -20,8 +20,9 @@ class MeasuringPlan {
   using MakeCell = std::function<MeasuredCell(Collective collective, double bytes)>;
   struct Options {
     double budget_s = 60;
-    std::vector<std::string> variants;  // at large sizes the two best classes are tried with these endings too
-    bool refines = true;                // adds sizes between neighbours whose choices differ
+    std::vector<std::string>
+        variants;         // at large sizes the two best classes are tried with these endings too
+    bool refines = true;  // adds sizes between neighbours whose choices differ
   };
   // One of a cell's rounds: these classes, in this order.
   struct Round {
@@ -39,6 +40,8 @@ class MeasuringPlan {
   std::optional<Round> next(double seconds_left);
   // What a call should take, by earlier rounds, else by other sizes; NaN: nobody knows.
   double expected_us(size_t cell, size_t which) const;
+  // Whether the class was measured at some size: then all ranks can use it.
+  bool known_to_fit(size_t cell, size_t which) const;
   void add(size_t cell, size_t which, double microseconds);
   void refuse(size_t cell, size_t which);  // the class cannot be used there
 
@@ -53,12 +56,12 @@ class MeasuringPlan {
  private:
   struct Plan {
     MeasuredCell cell;
-    int level;     // 0: of the coarsest grid of sizes
-    bool asked;    // else it is only kept
-    bool added;    // by refining
+    int level;   // 0: of the coarsest grid of sizes
+    bool asked;  // else it is only kept
+    bool added;  // by refining
     bool too_long = false, varied = false;
   };
-  const Plan* neighbour(const Plan& plan, bool above) const;
+  const Plan* neighbour(const Plan& plan, bool above, const std::string& name = "") const;
   bool far_off(const Plan& plan, const MeasuredClass& one) const;
   std::vector<size_t> rivals(const Plan& plan) const;
   size_t rounds(const Plan& plan) const;
