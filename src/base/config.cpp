@@ -43,7 +43,7 @@ bool read_size(std::string_view text, uint64_t least, uint64_t most, size_t& byt
 
 bool is_name(std::string_view text) {
   return !text.empty() &&
-         text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_-:") == std::string_view::npos;
+         text.find_first_not_of("abcdefghijklmnopqrstuvwxyzKMGT0123456789_-:/=.") == std::string_view::npos;
 }
 
 // "collective=algorithm,..."; each collective once. Whether the names exist is the selector's business.

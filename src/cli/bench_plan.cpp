@@ -5,8 +5,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
-#include "algorithms/algorithm.hpp"
 #include "cli/machine.hpp"
+#include "dispatch/tactic.hpp"
 #include "reduce/reducer.hpp"
 
 namespace wia::cli::bench {
@@ -56,7 +56,7 @@ class Planner {
     std::string problem = fmt::format("\"{}\": sendrecv has only auto", name);
     for (const Kind kind : options_.kinds) {
       if (!kind) continue;
-      const auto found = find_algorithm(*kind, name);
+      const auto found = parse_tactic(*kind, name);
       if (found) return;
       problem = found.status().text();
     }
@@ -68,20 +68,21 @@ class Planner {
   std::vector<std::string> algorithms_for(Kind kind) {
     const std::string& name = options_.algorithm;
     if (name == "auto" || (name == "all" && !kind)) return {"auto"};
-    std::vector<const Algorithm*> algorithms;
+    std::vector<Tactic> tactics;
     if (kind && name == "all") {
-      algorithms = algorithms_of(*kind);
+      for (const Algorithm* algorithm : algorithms_of(*kind)) tactics.push_back({algorithm});
     } else if (kind) {
-      if (auto found = find_algorithm(*kind, name)) algorithms = {*found};
+      if (auto found = parse_tactic(*kind, name)) tactics = {*found};
     }
     std::vector<std::string> names;
-    for (const Algorithm* algorithm : algorithms) {
-      const Status status = fits(*algorithm);
-      if (status) names.emplace_back(algorithm->name);
+    for (const Tactic& tactic : tactics) {
+      const Status status = fits(*tactic.algorithm);
+      if (status) names.push_back(name_of(tactic));
       if (!status)
-        leave_out("--algorithm", fmt::format("{} of {}: {}", algorithm->name, name_of(kind), status.text()));
+        leave_out("--algorithm",
+                  fmt::format("{} of {}: {}", tactic.algorithm->name, name_of(kind), status.text()));
     }
-    if (algorithms.empty())
+    if (tactics.empty())
       leave_out("--algorithm", fmt::format("{}: has no algorithm {}", name_of(kind), name));
     return names;
   }

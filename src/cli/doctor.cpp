@@ -10,7 +10,6 @@
 #include <memory>
 #include <stdexcept>
 
-#include "algorithms/algorithm.hpp"
 #include "base/config.hpp"
 #include "base/environment.hpp"
 #include "base/json.hpp"
@@ -20,6 +19,7 @@
 #include "cli/commands.hpp"
 #include "cli/doctor_memory.hpp"
 #include "cli/machine.hpp"
+#include "dispatch/tactic.hpp"
 #include "topology/nics.hpp"
 #include "transport/ofi_wire.hpp"
 #include "transport/shm_endpoint.hpp"
@@ -195,7 +195,7 @@ void examine_algorithms(Examination& e, const std::string& list) {
                       wanted = list.substr(equals + 1, end - equals - 1);
     const auto collective = parse_collective(name);
     const auto found =
-        collective && wanted != "auto" ? find_algorithm(*collective, wanted).take_status() : Status();
+        collective && wanted != "auto" ? parse_tactic(*collective, wanted).take_status() : Status();
     if (!collective || !found)
       e.problem(
           fmt::format("WIA_ALGORITHM: {}", collective ? found.text() : "there is no collective " + name),

@@ -151,7 +151,8 @@ Status check(const Call& call, int rank, int ranks) {
   return {};
 }
 
-CallSignature sign(const Call& call, const Algorithm& algorithm, int ranks) {
+CallSignature sign(const Call& call, const Tactic& tactic, int ranks) {
+  const Algorithm& algorithm = *tactic.algorithm;
   CallSignature s;
   s.count = call.counts && !call.recv_counts ? sum(call.counts, ranks) : call.count;
   s.root = call.root;
@@ -163,6 +164,7 @@ CallSignature sign(const Call& call, const Algorithm& algorithm, int ranks) {
   uint64_t hash = mix(0x5851f42d4c957f2d, s.count);
   hash = mix(hash, uint64_t{static_cast<uint32_t>(s.root)} << 32 | uint64_t{s.collective} << 24 |
                        uint64_t{s.dtype} << 16 | uint64_t{s.op} << 8 | s.algorithm);
+  if (tactic.slice_bytes > 0) hash = mix(hash, tactic.slice_bytes);
   for (int l = 0; algorithm.row && l < algorithm.levels.count; ++l)
     hash = mix(hash, static_cast<uint64_t>(algorithm.levels.named[static_cast<size_t>(l)]) + 1);
   if (call.counts && !call.recv_counts)

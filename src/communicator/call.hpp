@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string>
 
-#include "algorithms/algorithm.hpp"
 #include "base/status.hpp"
+#include "dispatch/tactic.hpp"
 #include "reduce/dtype.hpp"
 #include "schedule/collective.hpp"
 #include "transport/endpoint.hpp"
@@ -44,7 +44,7 @@ size_t call_bytes(const Call& call, int ranks);
 constexpr uint8_t kNamedLevels = 0x80;
 
 // Everything but the sequence number, which resign() sets, with the hash that goes with it.
-CallSignature sign(const Call& call, const Algorithm& algorithm, int ranks);
+CallSignature sign(const Call& call, const Tactic& tactic, int ranks);
 void resign(uint64_t sequence, CallSignature* signature);
 // "call 17: all_reduce of 1000 float32, sum, algorithm two_phase"
 std::string describe(const CallSignature& signature);

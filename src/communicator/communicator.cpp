@@ -126,14 +126,14 @@ void Communicator::set_deterministic(bool on) {
 }
 
 Status Communicator::set_algorithm(Collective collective, const std::string& name) {
-  const Algorithm* algorithm = nullptr;
+  Tactic tactic;
   if (name != "auto") {
-    auto found = find_algorithm(collective, name);
+    auto found = parse_tactic(collective, name);
     if (!found) return found.take_status();
-    algorithm = found.value();
+    tactic = found.value();
   }
   std::lock_guard lock(mutex_);
-  forced_[static_cast<int>(collective)] = algorithm;
+  forced_[static_cast<int>(collective)] = tactic;
   ++settings_;
   return {};
 }

@@ -29,6 +29,7 @@
 #include "algorithms/algorithm.hpp"
 #include "communicator/call.hpp"
 #include "communicator/world.hpp"
+#include "dispatch/tactic.hpp"
 #include "engine/execution.hpp"
 #include "engine/point_to_point.hpp"
 #include "engine/progress_thread.hpp"
@@ -101,8 +102,8 @@ class Communicator : public Progressible, public std::enable_shared_from_this<Co
   size_t shared_bytes() const;
   int num_nodes() const { return num_nodes_; }
   const char* transport() const;  // "shared memory", "tcp", "shared memory and tcp"
-  // The algorithm that a call would use, and why.
-  Result<std::pair<const Algorithm*, std::string>> choose(const Call& call) const;
+  // What a call would use.
+  Result<Tactic> choose(const Call& call) const;
 
   bool needs_progress() const override;
   bool progress_in_background(bool look) override;
@@ -127,9 +128,9 @@ class Communicator : public Progressible, public std::enable_shared_from_this<Co
   Status bind(const Call& call, Operation* operation);
   bool is_repeated(const Call& call, const Operation& operation) const;
   void set_buffers(const Call& call, Binding* binding) const;
-  Result<const CachedSchedule*> schedule_for(const Call& call);
+  void set_given_chunks(const Call& call, Operation* operation) const;
+  Result<const CachedSchedule*> schedule_for(const Call& call, const Algorithm* algorithm);
   Result<const Reducer*> reducer_for(const Call& call);
-  void choose_slices(const Call& call, Binding* binding, const Schedule& schedule) const;
   Status run_inline(const Operation& operation, std::unique_lock<std::mutex>& lock);
   Status execution_failed(const Operation& operation) const;
   bool progress();  // true if anything moved
@@ -172,7 +173,7 @@ class Communicator : public Progressible, public std::enable_shared_from_this<Co
   std::vector<std::unique_ptr<CachedSchedule>> schedules_;
   std::unique_ptr<Reducer> reducers_[(kNumDTypes + 1) * (kNumOps + 1)];
   std::vector<std::unique_ptr<Reducer>> retired_reducers_;
-  const Algorithm* forced_[kNumCollectives] = {};
+  Tactic forced_[kNumCollectives];  // without an algorithm: choose
   bool deterministic_ = false;
   uint32_t settings_ = 1;  // counts changes of the two above
   uint64_t sequence_ = 0;

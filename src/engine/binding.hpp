@@ -77,6 +77,7 @@ struct Binding {
   uint64_t slice_elements = 0;               // elements of a chunk in one slice; the same on all ranks
   uint32_t slices = 1;                       // at least 1
   uint32_t window = 1;                       // slices in flight
+  int rails = 0;                             // NICs that a pair of ranks uses, at most; 0: all
   size_t direct_from = SIZE_MAX;  // messages of so many bytes are sent without a copy, where they can be
   bool streaming = false;         // results are too large for the caches
   // The two ends may differ on the length of a chunk (all_to_all_v): a chunk of whole slices ends with an

@@ -69,6 +69,7 @@ void Execution::start(const Schedule& schedule, const Binding& binding, const Ca
   const bool large = std::max(binding.input_bytes, binding.output_bytes) >= binding.direct_from;
   // Results may be written into peers' outputs where chunks lie alike on all ranks.
   output_lands_ = large && binding.output && binding.output_extents.contiguous();
+  if (binding.rails != rails_) endpoint_.use_rails(rails_ = binding.rails);
   endpoint_.enter(call, all_peers_.empty() ? schedule.unanswered_peers() : all_peers_,
                   large ? binding.output : nullptr, binding.output_bytes);
 

@@ -99,6 +99,7 @@ class Execution {
   uint32_t operation_ = 0, signature_ = 0;
   std::vector<Lane> lanes_;
   uint32_t oldest_slice_ = 0;
+  int rails_ = 0;  // as the endpoint has been told
   bool output_lands_ = false;
   std::span<const int> to_confirm_;  // peers that must have entered the call before it ends
   size_t confirmed_ = 0;             // so many are known to have

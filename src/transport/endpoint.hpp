@@ -88,6 +88,8 @@ class Endpoint {
   virtual void enter(const CallSignature& call, std::span<const int> to_tell, std::byte* output,
                      size_t output_bytes) = 0;
   virtual void leave() = 0;
+  // From now on messages to a peer take so many NICs at most; 0: all. What has none ignores it.
+  virtual void use_rails(int) {}
   // Whether `peer` has entered this call; its hash then differs if it made another call.
   enum class Entered { no, same, other };
   virtual Entered entered(int peer) = 0;

@@ -23,6 +23,7 @@ class FrameEndpoint final : public Endpoint, private FrameSink {
   void enter(const CallSignature& call, std::span<const int> to_tell, std::byte* output,
              size_t output_bytes) override;
   void leave() override;
+  void use_rails(int most) override { wire_->use_rails(most); }
   Entered entered(int peer) override;
   size_t max_staged() const override { return max_message_; }
   std::byte* stage(std::span<const int> peers, size_t bytes) override;

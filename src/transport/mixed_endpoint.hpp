@@ -20,6 +20,7 @@ class MixedEndpoint final : public Endpoint {
   void enter(const CallSignature& call, std::span<const int> to_tell, std::byte* output,
              size_t output_bytes) override;
   void leave() override;
+  void use_rails(int most) override { remote_->use_rails(most); }
   Entered entered(int peer) override { return of(peer).entered(number(peer)); }
   size_t max_staged() const override;
   std::byte* stage(std::span<const int> peers, size_t bytes) override;

@@ -202,7 +202,7 @@ void PortsWire::send(int peer, FrameKind kind, std::span<const std::byte> head, 
                      size_t bytes, MessageBuffer* buffer) {
   Way& its = way(peer);
   if (its.is_deaf) return give_back(buffer);  // since ready() was asked
-  const size_t rail = kind == FrameKind::data ? its.next++ % its.rails.size() : 0;
+  const size_t rail = kind == FrameKind::data ? its.next++ % usable(its.rails.size()) : 0;
   if (bytes > kShortFrame) return send_offer(peer, rail, head, data, bytes, buffer);
   send_short(peer, rail, head, data, bytes);
   give_back(buffer);

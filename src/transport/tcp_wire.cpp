@@ -41,14 +41,16 @@ bool TcpWire::ready(int peer, FrameKind kind) {
     open(its, peer);
     take_arrivals();
   }
-  const auto usable = [&](size_t rail) {
+  const auto can_take = [&](size_t rail) {
     TcpConnection* connection = its.rails[rail].get();
     return connection && !connection->is_busy() && connection->can_send();
   };
-  if (kind == FrameKind::packet) return !its.rails.empty() && usable(0);
-  for (size_t tried = 0; tried < its.rails.size(); ++tried) {
-    if (usable(its.next)) return true;
-    its.next = (its.next + 1) % its.rails.size();
+  if (kind == FrameKind::packet) return !its.rails.empty() && can_take(0);
+  const size_t rails = usable(its.rails.size());
+  if (its.next >= rails) its.next = 0;
+  for (size_t tried = 0; tried < rails; ++tried) {
+    if (can_take(its.next)) return true;
+    its.next = (its.next + 1) % rails;
   }
   return false;
 }
@@ -61,7 +63,7 @@ void TcpWire::send(int peer, FrameKind kind, std::span<const std::byte> head, co
     return;
   }
   its.rails[its.next]->send(head, data, bytes, buffer);
-  if (kind == FrameKind::data && ++its.next == its.rails.size()) its.next = 0;
+  if (kind == FrameKind::data && ++its.next >= usable(its.rails.size())) its.next = 0;
 }
 
 bool TcpWire::flushed(int peer) {

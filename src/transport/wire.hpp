@@ -3,7 +3,9 @@
 // Frames of a pair may overtake each other where there are several ways (NICs), but for packets, which take
 // one way. Nothing blocks. Used by one thread at a time.
 #pragma once
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -49,6 +51,8 @@ class Wire {
   // one more user, which the wire takes off; without one the data stays as it is until flushed().
   virtual void send(int peer, FrameKind kind, std::span<const std::byte> head, const std::byte* data,
                     size_t bytes, MessageBuffer* buffer) = 0;
+  // Data frames that are sent from now on take so many of a pair's ways at most; 0: all.
+  void use_rails(int most) { most_rails_ = most > 0 ? static_cast<size_t>(most) : SIZE_MAX; }
   // Nothing that was sent to the peer (or to anyone) is still held here.
   virtual bool flushed(int peer) = 0;
   virtual bool flushed() = 0;
@@ -68,7 +72,9 @@ class Wire {
 
  protected:
   virtual void attached() {}
+  size_t usable(size_t rails) const { return std::min(rails, most_rails_); }
 
+  size_t most_rails_ = SIZE_MAX;
   FrameSink* sink_ = nullptr;
   std::shared_ptr<MessagePool> pool_;
 };
