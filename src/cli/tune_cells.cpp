@@ -41,9 +41,10 @@ bool fits(uint64_t bytes, const std::vector<Collective>& collectives, int ranks,
 
 }  // namespace
 
-TuneCells::TuneCells(int ranks, int nodes, const Config& config)
+TuneCells::TuneCells(int ranks, int nodes, int nics, const Config& config)
     : ranks_(ranks),
       nodes_(nodes),
+      nics_(nics),
       deterministic_(config.deterministic),
       compares_(nodes == 1 && config.levels.empty()) {}
 
@@ -55,6 +56,7 @@ MeasuredCell TuneCells::make(Collective collective, double bytes) {
   cell.call.ranks = ranks_;
   cell.call.nodes = nodes_;
   if (ranks_ % nodes_ == 0) cell.call.ranks_per_node = ranks_ / nodes_;
+  if (nics_ > 0) cell.call.nics_per_node = nics_;
   const std::string untuned =
       choose_by_rules(collective, rounded, ranks_, nodes_, true, deterministic_).algorithm;
   const std::vector<Way>& all = ways(collective);

@@ -14,7 +14,8 @@ namespace wia::cli {
 // The calls of a job of so many ranks on so many nodes.
 class TuneCells {
  public:
-  TuneCells(int ranks, int nodes, const Config& config);
+  // nics: that a node uses; 0: none is needed.
+  TuneCells(int ranks, int nodes, int nics, const Config& config);
 
   // What the rules choose first, then every other algorithm that is not the same on these ranks.
   MeasuredCell make(Collective collective, double bytes);
@@ -26,7 +27,7 @@ class TuneCells {
   };
   const std::vector<Way>& ways(Collective collective);
 
-  const int ranks_, nodes_;
+  const int ranks_, nodes_, nics_;
   const bool deterministic_;
   const bool compares_;  // the shape of the job is known
   std::map<Collective, std::vector<Way>> ways_;

@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 #include <cmath>
 #include <filesystem>
+#include <memory>
 #include <set>
 #include <stdexcept>
 
@@ -20,7 +21,7 @@
 #include "cli/tune_cells.hpp"
 #include "cli/tune_look.hpp"
 #include "cli/tune_measured_text.hpp"
-#include "topology/topology.hpp"
+#include "topology/file.hpp"
 #include "tune/measuring_plan.hpp"
 
 namespace wia::cli {
@@ -73,6 +74,27 @@ std::map<std::string, std::string> conditions_of(int ranks, const wia_communicat
   return conditions;
 }
 
+// Network interfaces that a node uses, the fewest of any. Collective.
+int used_nics(wia_communicator_t* world) {
+  wia_topology_options_t how = {};
+  how.struct_size = sizeof how;
+  const std::unique_ptr<wia_topology_t, decltype(&wia_topology_free)> found(
+      wia_discover_topology_with(world, &how), &wia_topology_free);
+  if (!found) throw std::runtime_error(wia_last_error_message());
+  auto topology = topology_from_text(wia_topology_json(found.get()), "the topology");
+  if (!topology) throw std::runtime_error(topology.status().text());
+  size_t fewest = SIZE_MAX;
+  for (const Host& host : topology->hosts) fewest = std::min(fewest, host.used_nics.size());
+  return topology->hosts.empty() ? 0 : static_cast<int>(fewest);
+}
+
+// What the best algorithms of large calls are tried with, beside the default.
+std::vector<std::string> variants(int nics) {
+  std::vector<std::string> endings = {"/slice=16K", "/slice=32K", "/slice=256K"};
+  if (nics > 1) endings.emplace_back("/nics=1");
+  return endings;
+}
+
 [[noreturn]] void refuse_output(const std::string& why) { throw CLI::ValidationError("-o", why); }
 
 // What is in the file to go on from; none where there is no file. Before any work.
@@ -95,6 +117,9 @@ Tuning read_before(const Options& options, const std::map<std::string, std::stri
   };
   must_be("machine", before->machine, machine_name());
   for (const auto& [what, here] : conditions) must_be(what, before->conditions[what], here);
+  for (const CollectiveTuning& one : before->collectives)
+    for (const auto& cell : one.cells)
+      must_be("ranks", fmt::format("{:g}", cell.call.ranks), conditions.at("ranks"));
   return std::move(*before);
 }
 
@@ -107,13 +132,13 @@ double seconds_in(const Tuning& tuning) {
 // Rank 0: decides what is measured, keeps the file.
 class Leader {
  public:
-  Leader(const Options& options, int ranks, const wia_communicator_t* world, Looker& looker)
+  Leader(const Options& options, int ranks, const wia_communicator_t* world, int nics, Looker& looker)
       : options_(options),
         conditions_(conditions_of(ranks, world)),
         looker_(looker),
-        cells_(ranks, wia_communicator_num_nodes(world), read_config()),
+        cells_(ranks, wia_communicator_num_nodes(world), nics, read_config()),
         plan_(asked(ranks), [this](Collective c, double bytes) { return cells_.make(c, bytes); },
-              {options.budget_s, {}, options.sizes.empty()}),
+              {options.budget_s, variants(nics), options.sizes.empty()}),
         on_terminal_(isatty(STDERR_FILENO) != 0) {}
 
   // Throws CLI::ValidationError when the file is not one to go on from.
@@ -208,11 +233,12 @@ int join(const Options& options, const Launch& found) {
   check_ranks(options.ranks, found);
   wia_communicator_t* world = join_world();
   auto meeting = bench::Meeting::make(world, kMostCallsOfLook);
+  const int nics = wia_communicator_num_nodes(world) > 1 ? used_nics(world) : 0;
   Looker looker(world, *meeting);
   std::unique_ptr<Leader> leader;
   try {
     if (found.rank == 0) {
-      leader = std::make_unique<Leader>(options, found.size, world, looker);
+      leader = std::make_unique<Leader>(options, found.size, world, nics, looker);
       try {
         leader->read();
       } catch (const CLI::ValidationError&) {

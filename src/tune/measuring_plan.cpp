@@ -4,6 +4,8 @@
 #include <cmath>
 #include <tuple>
 
+#include "dispatch/tactic.hpp"
+
 namespace wia {
 namespace {
 
@@ -61,7 +63,9 @@ void MeasuringPlan::take_over(const Tuning& before) {
           if (old.times_us[c]) rounds[tuning.svm.classes[c]] = {*old.times_us[c]};
       for (MeasuredClass& one : cell.classes)
         if (auto known = rounds.extract(one.name)) one.rounds_us = std::move(known.mapped());
-      for (auto& [name, times] : rounds) cell.classes.push_back({.name = name, .rounds_us = times});
+      for (auto& [name, times] : rounds)
+        if (parse_tactic(tuning.collective, name))
+          cell.classes.push_back({.name = name, .rounds_us = std::move(times)});
     }
   }
 }

@@ -32,7 +32,7 @@ class FakeMachine {
   std::string refused;
   double noise = 0.01;
   double clock_s = 0;
-  std::map<std::string, int> looks;  // by class
+  std::map<std::string, int> looks;                    // by class
   std::vector<std::pair<std::string, double>> visits;  // collective and bytes, round by round
 
   MeasuredCell make(Collective collective, double bytes) const {
@@ -53,8 +53,8 @@ class FakeMachine {
     return cells;
   }
   MeasuringPlan plan(const std::vector<MeasuredCell>& cells, MeasuringPlan::Options options) const {
-    return MeasuringPlan(cells, [this](Collective c, double bytes) { return make(c, bytes); },
-                         std::move(options));
+    return MeasuringPlan(
+        cells, [this](Collective c, double bytes) { return make(c, bytes); }, std::move(options));
   }
   // Until the plan has enough or the time has passed; false: it has passed.
   bool run(MeasuringPlan& plan, double budget_s) {
@@ -111,8 +111,9 @@ TEST(MeasuringPlan, DifferencesWithinTheNoiseChangeNothing) {
 
 TEST(MeasuringPlan, WhatMattersMostComesFirstAndTheRestIsLeftOut) {
   FakeMachine machine;
-  MeasuringPlan plan = machine.plan(
-      machine.cells({Collective::gather, Collective::all_reduce, Collective::barrier}, kSizes), {0.03, {}, true});
+  MeasuringPlan plan =
+      machine.plan(machine.cells({Collective::gather, Collective::all_reduce, Collective::barrier}, kSizes),
+                   {0.03, {}, true});
   machine.run(plan, 0.03);
   EXPECT_LE(machine.clock_s, 0.035);
   EXPECT_EQ(machine.visits.front(), std::pair(std::string("all_reduce"), 8.0));
@@ -164,7 +165,8 @@ TEST(MeasuringPlan, WhatTheModelPricesFarOffIsNotMeasured) {
   FakeMachine machine;
   auto cells = machine.cells({Collective::all_reduce}, {8, 128});
   for (MeasuredCell& cell : cells)
-    for (MeasuredClass& one : cell.classes) one.predicted_us = one.name == "quick" ? 5 : one.name == "slow" ? 21 : 20;
+    for (MeasuredClass& one : cell.classes)
+      one.predicted_us = one.name == "quick" ? 5 : one.name == "slow" ? 21 : 20;
   MeasuringPlan plan = machine.plan(cells, {60, {}, false});
   EXPECT_TRUE(machine.run(plan, 60));
   EXPECT_EQ(machine.looks["slow"], 0);
@@ -194,11 +196,14 @@ TEST(MeasuringPlan, AFileWithoutRoundsCountsAsOneRound) {
   Tuning before;
   CollectiveTuning& tuning = before.collectives.emplace_back();
   tuning.collective = Collective::all_reduce;
-  tuning.svm.classes = {"quick", "other"};
-  tuning.cells.push_back({machine.make(Collective::all_reduce, 8).call, {1.5, std::nullopt}});
+  tuning.svm.classes = {"quick", "other", "ring/slice=16K"};
+  tuning.cells.push_back({machine.make(Collective::all_reduce, 8).call, {1.5, 9, 2}});
   MeasuringPlan plan = machine.plan(machine.cells({Collective::all_reduce}, {8}), {60, {}, false});
   plan.take_over(before);
-  EXPECT_THAT(plan.cells().front().find("quick")->rounds_us, ElementsAre(1.5));
+  const MeasuredCell cell = plan.cells().at(0);
+  EXPECT_THAT(cell.find("quick")->rounds_us, ElementsAre(1.5));
+  EXPECT_THAT(cell.find("ring/slice=16K")->rounds_us, ElementsAre(2));
+  EXPECT_EQ(cell.find("other"), nullptr);  // no algorithm of this version
 }
 
 MeasuredClass measured(const std::string& name, std::vector<double> rounds) {
@@ -210,9 +215,9 @@ TEST(Measured, FasterIsWhatIsFasterBeyondTheSpread) {
     return clearly_faster(measured("", std::move(one)), measured("", std::move(other)));
   };
   EXPECT_TRUE(faster({8, 8.5, 9}, {10, 10, 10}));
-  EXPECT_FALSE(faster({8, 8.5}, {10, 10, 10}));             // too few rounds
-  EXPECT_FALSE(faster({9.8, 9.8, 9.8}, {10, 10, 10}));      // too little
-  EXPECT_FALSE(faster({8, 8.5, 12}, {10, 10, 10}));         // three rounds have to agree
+  EXPECT_FALSE(faster({8, 8.5}, {10, 10, 10}));         // too few rounds
+  EXPECT_FALSE(faster({9.8, 9.8, 9.8}, {10, 10, 10}));  // too little
+  EXPECT_FALSE(faster({8, 8.5, 12}, {10, 10, 10}));     // three rounds have to agree
   EXPECT_TRUE(faster({8, 8, 8, 8, 8, 8, 8, 12}, {10, 10, 10, 10, 10, 10, 10, 9}));  // one accident may not
 }
 
@@ -233,7 +238,8 @@ TEST(Measured, InTheFileTheChoiceIsTheFastest) {
   EXPECT_DOUBLE_EQ(*one.cells[0].times_us[0], 10 * 1.001);
   EXPECT_EQ(one.cells[0].times_us[1], 10);
   EXPECT_EQ(one.cells[1].times_us[0], 5);
-  EXPECT_THAT(one.cells[0].rounds_us, ElementsAre(Pair("lucky", ElementsAre(9, 9, 12)), Pair("rule", ElementsAre(10, 10, 10))));
+  EXPECT_THAT(one.cells[0].rounds_us,
+              ElementsAre(Pair("lucky", ElementsAre(9, 9, 12)), Pair("rule", ElementsAre(10, 10, 10))));
   auto again = tuning_from_text(to_text(tuning), "text");
   ASSERT_TRUE(again.ok()) << again.status().text();
   EXPECT_EQ(*again, tuning);
