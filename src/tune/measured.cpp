@@ -9,7 +9,7 @@
 namespace wia {
 namespace {
 
-constexpr double kClearly = 0.97;
+constexpr double kClearly = 0.97, kAsGood = 1.02;
 constexpr double kNotClearly = 1.001;  // how much slower the choice's equals are said to be
 
 // The value below which such a share of the rounds lies; between two rounds, in proportion.
@@ -95,10 +95,12 @@ double MeasuredCell::best_us() const {
 }
 
 const MeasuredClass& MeasuredCell::choice() const {
-  const MeasuredClass* best = &untuned();
+  double least = kUnknown;
   for (const MeasuredClass& one : classes)
-    if (clearly_faster(one, untuned()) && one.median_us() < best->median_us()) best = &one;
-  return *best;
+    if (clearly_faster(one, untuned())) least = std::fmin(least, one.median_us());
+  for (const MeasuredClass& one : classes)
+    if (clearly_faster(one, untuned()) && one.median_us() <= kAsGood * least) return one;
+  return untuned();
 }
 
 bool clearly_faster(const MeasuredClass& one, const MeasuredClass& other) {

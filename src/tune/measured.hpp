@@ -25,13 +25,14 @@ struct MeasuredClass {
 struct MeasuredCell {
   Collective collective = Collective::all_reduce;
   CallShape call;
-  std::vector<MeasuredClass> classes;  // the untuned one first
+  std::vector<MeasuredClass> classes;  // the untuned one first; plain algorithms before those with slices
 
   const MeasuredClass& untuned() const { return classes.front(); }
   const MeasuredClass* find(const std::string& name) const;  // null: there is none
   bool measured() const;
   double best_us() const;  // the least median; NaN: not measured
-  // The untuned class, or of those that are clearly faster the one of the least median.
+  // The untuned class; or of those that are clearly faster the first that is as good as the best of them, by
+  // 2 % at the median.
   const MeasuredClass& choice() const;
 };
 

@@ -100,8 +100,9 @@ TEST_F(TuneMeasures, AFileOfOtherRanksOrMachinesIsRefused) {
   Command first(tune({"all_reduce", "--sizes", "8", "--budget", "0.1"}));
   ASSERT_EQ(first.wait(60'000), 0) << first.error;
   const std::string text = read();
-  EXPECT_THAT(refusal(tune({"all_reduce", "-n", "3"})),
-              AllOf(HasSubstr("-o: "), HasSubstr("is of ranks \"2\", here it is \"3\""), HasSubstr("--fresh")));
+  EXPECT_THAT(
+      refusal(tune({"all_reduce", "-n", "3"})),
+      AllOf(HasSubstr("-o: "), HasSubstr("is of ranks \"2\", here it is \"3\""), HasSubstr("--fresh")));
   std::string other = text;
   other.replace(other.find("\"machine\": \"") + 12, 1, "another ");
   std::ofstream(path()) << other;
@@ -139,7 +140,8 @@ TEST_F(TuneMeasures, OptionsThatCannotBeAreRefused) {
                 AllOf(HasSubstr("--budget"), HasSubstr(std::string("\"") + budget + "\"")));
   EXPECT_THAT(refusal(tune({"--sizes", "8,0"})), AllOf(HasSubstr("--sizes"), HasSubstr("0 bytes")));
   EXPECT_THAT(refusal(tune({"--sizes", "8XB"})), AllOf(HasSubstr("--sizes"), HasSubstr("8XB")));
-  EXPECT_THAT(refusal(tune({"--sizes", "1000T"})), AllOf(HasSubstr("--sizes"), HasSubstr("1099511627776000")));
+  EXPECT_THAT(refusal(tune({"--sizes", "1000T"})),
+              AllOf(HasSubstr("--sizes"), HasSubstr("1099511627776000")));
   EXPECT_THAT(refusal(tune({"all_reduces"})), AllOf(HasSubstr("COLLECTIVE"), HasSubstr("all_reduces")));
   EXPECT_THAT(refusal(tune({"sendrecv"})), HasSubstr("nothing to choose from"));
   EXPECT_THAT(refusal(tune({"-n", "0"})), HasSubstr("--ranks"));
@@ -152,8 +154,8 @@ TEST_F(TuneMeasures, OptionsThatCannotBeAreRefused) {
 }
 
 TEST_F(TuneMeasures, JoinsUnderALauncher) {
-  Command command({"run", "-n", "3", "--no-prefix", "--", WIA_BINARY_DIR "/wia", "tune", "barrier,gather", "-o",
-                   path(), "--sizes", "4K", "--budget", "0.5"});
+  Command command({"run", "-n", "3", "--no-prefix", "--", WIA_BINARY_DIR "/wia", "tune", "barrier,gather",
+                   "-o", path(), "--sizes", "4K", "--budget", "0.5"});
   ASSERT_EQ(command.wait(60'000), 0) << command.error;
   EXPECT_EQ(tuning().conditions.at("ranks"), "3");
   EXPECT_EQ(tuning().collectives.back().collective, Collective::barrier);

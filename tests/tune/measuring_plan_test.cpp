@@ -221,6 +221,15 @@ TEST(Measured, FasterIsWhatIsFasterBeyondTheSpread) {
   EXPECT_TRUE(faster({8, 8, 8, 8, 8, 8, 8, 12}, {10, 10, 10, 10, 10, 10, 10, 9}));  // one accident may not
 }
 
+TEST(Measured, OfEqualsTheFirstIsTheChoice) {
+  MeasuredCell cell;
+  cell.classes = {measured("rule", {10, 10, 10}), measured("plain", {5.05, 5.1, 5.1}),
+                  measured("plain/slice=16K", {5, 5, 5}), measured("lucky", {1, 1})};
+  EXPECT_EQ(cell.choice().name, "plain");
+  cell.classes[1].rounds_us = {5.2, 5.2, 5.2};
+  EXPECT_EQ(cell.choice().name, "plain/slice=16K");
+}
+
 TEST(Measured, InTheFileTheChoiceIsTheFastest) {
   MeasuredCell cell;
   cell.call.bytes = 8;
