@@ -8,6 +8,7 @@
 
 #include "base/config.hpp"
 #include "tune/measured.hpp"
+#include "wia/wia.h"
 
 namespace wia::cli {
 
@@ -32,6 +33,9 @@ class TuneCells {
   const bool compares_;  // the shape of the job is known
   std::map<Collective, std::vector<Way>> ways_;
 };
+
+// Network interfaces that a node uses, the fewest of any. Collective. Throws std::runtime_error.
+int used_nics(wia_communicator_t* world);
 
 // "all", or names. Throws CLI::ValidationError on names that are unknown, or where there is nothing to
 // choose.

@@ -22,7 +22,7 @@ std::string cells_text(const MeasuringPlan& plan, MeasuringPlan::Stand stand, co
   std::map<Collective, std::vector<std::string>> sizes;
   for (const size_t i : plan.asked())
     if (plan.stand(i) == stand)
-      sizes[plan.cell(i).collective].push_back(fmt::format("{:.0f}", plan.cell(i).call.bytes));
+      sizes[plan.cells()[i].collective].push_back(fmt::format("{:.0f}", plan.cells()[i].call.bytes));
   std::vector<std::string> parts;
   for (const auto& [collective, bytes] : sizes)
     parts.push_back(fmt::format("{} {}", name_of(collective), fmt::join(bytes, ", ")));
@@ -41,8 +41,8 @@ std::string measured_text(const MeasuringPlan& plan, const std::string& machine,
   double logs = 0;
   int cells = 0, changed = 0;
   for (const size_t i : plan.asked()) {
-    const MeasuredCell& cell = plan.cell(i);
-    if (!cell.measured()) continue;
+    const MeasuredCell& cell = plan.cells()[i];
+    if (cell.untuned().rounds_us.empty()) continue;
     text += line_of(cell);
     logs += std::log(cell.untuned().median_us() / cell.choice().median_us());
     ++cells;

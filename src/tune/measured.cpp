@@ -95,11 +95,14 @@ double MeasuredCell::best_us() const {
 }
 
 const MeasuredClass& MeasuredCell::choice() const {
+  const auto may_be = [this](const MeasuredClass& one) {
+    return untuned().rounds_us.empty() || clearly_faster(one, untuned());
+  };
   double least = kUnknown;
   for (const MeasuredClass& one : classes)
-    if (clearly_faster(one, untuned())) least = std::fmin(least, one.median_us());
+    if (may_be(one)) least = std::fmin(least, one.median_us());
   for (const MeasuredClass& one : classes)
-    if (clearly_faster(one, untuned()) && one.median_us() <= kAsGood * least) return one;
+    if (may_be(one) && one.median_us() <= kAsGood * least) return one;
   return untuned();
 }
 
@@ -113,7 +116,7 @@ Tuning tuning_of(const std::vector<MeasuredCell>& cells, const std::string& mach
                  const TrainOptions& options) {
   std::map<Collective, Cells> by_collective;
   for (const MeasuredCell& cell : cells)
-    if (!cell.untuned().rounds_us.empty()) by_collective[cell.collective].push_back(&cell);
+    if (cell.measured()) by_collective[cell.collective].push_back(&cell);
   std::vector<CellTable> tables;
   for (auto& [collective, ones] : by_collective) {
     std::sort(ones.begin(), ones.end(),

@@ -31,8 +31,8 @@ struct MeasuredCell {
   const MeasuredClass* find(const std::string& name) const;  // null: there is none
   bool measured() const;
   double best_us() const;  // the least median; NaN: not measured
-  // The untuned class; or of those that are clearly faster the first that is as good as the best of them, by
-  // 2 % at the median.
+  // The untuned class; or of those that are clearly faster (where it was not measured: of all) the first that
+  // is as good as the best of them, by 2 % at the median.
   const MeasuredClass& choice() const;
 };
 
