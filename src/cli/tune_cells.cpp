@@ -4,8 +4,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <memory>
-#include <stdexcept>
 
 #include "algorithms/algorithm.hpp"
 #include "base/machine.hpp"
@@ -13,7 +11,6 @@
 #include "cli/machine.hpp"
 #include "cli/tune_look.hpp"
 #include "dispatch/rules.hpp"
-#include "topology/file.hpp"
 #include "verify/match.hpp"
 
 namespace wia::cli {
@@ -44,10 +41,10 @@ bool fits(uint64_t bytes, const std::vector<Collective>& collectives, int ranks,
 
 }  // namespace
 
-TuneCells::TuneCells(int ranks, int nodes, int nics, const Config& config)
+TuneCells::TuneCells(int ranks, int nodes, const JobCosts& job, const Config& config)
     : ranks_(ranks),
       nodes_(nodes),
-      nics_(nics),
+      nics_(nodes > 1 ? job.nics : 0),
       deterministic_(config.deterministic),
       compares_(nodes == 1 && config.levels.empty()) {}
 
@@ -98,19 +95,6 @@ std::vector<Collective> tuned_collectives(const std::string& text) {
   if (collectives.empty())
     throw CLI::ValidationError("COLLECTIVE", fmt::format("\"{}\": there is nothing to choose from", text));
   return collectives;
-}
-
-int used_nics(wia_communicator_t* world) {
-  wia_topology_options_t how = {};
-  how.struct_size = sizeof how;
-  const std::unique_ptr<wia_topology_t, decltype(&wia_topology_free)> found(
-      wia_discover_topology_with(world, &how), &wia_topology_free);
-  if (!found) throw std::runtime_error(wia_last_error_message());
-  auto topology = topology_from_text(wia_topology_json(found.get()), "the topology");
-  if (!topology) throw std::runtime_error(topology.status().text());
-  size_t fewest = SIZE_MAX;
-  for (const Host& host : topology->hosts) fewest = std::min(fewest, host.used_nics.size());
-  return topology->hosts.empty() ? 0 : static_cast<int>(fewest);
 }
 
 std::vector<uint64_t> tuned_sizes(const std::string& text, const std::vector<Collective>& collectives,

@@ -7,16 +7,15 @@
 #include <vector>
 
 #include "base/config.hpp"
+#include "cli/tune_costs.hpp"
 #include "tune/measured.hpp"
-#include "wia/wia.h"
 
 namespace wia::cli {
 
 // The calls of a job of so many ranks on so many nodes.
 class TuneCells {
  public:
-  // nics: that a node uses; 0: none is needed.
-  TuneCells(int ranks, int nodes, int nics, const Config& config);
+  TuneCells(int ranks, int nodes, const JobCosts& job, const Config& config);
 
   // What the rules choose first, then every other algorithm that is not the same on these ranks.
   MeasuredCell make(Collective collective, double bytes);
@@ -33,9 +32,6 @@ class TuneCells {
   const bool compares_;  // the shape of the job is known
   std::map<Collective, std::vector<Way>> ways_;
 };
-
-// Network interfaces that a node uses, the fewest of any. Collective. Throws std::runtime_error.
-int used_nics(wia_communicator_t* world);
 
 // "all", or names. Throws CLI::ValidationError on names that are unknown, or where there is nothing to
 // choose.

@@ -10,8 +10,8 @@ namespace wia::cli {
 
 std::string machine_name();
 
-// What has to be the same for all that is in one file; without `world`, as far as it is known before the ranks
-// have met.
+// What has to be the same for all that is in one file; without `world`, as far as it is known before the
+// ranks have met.
 using JobConditions = std::map<std::string, std::string>;
 JobConditions conditions_of(int ranks, const wia_communicator_t* world);
 

@@ -32,15 +32,15 @@ std::vector<std::string> variants(int nics) {
 
 }  // namespace
 
-TuneLeader::TuneLeader(const MeasureOptions& options, const wia_communicator_t* world, int nics,
+TuneLeader::TuneLeader(const MeasureOptions& options, const wia_communicator_t* world, const JobCosts& job,
                        Looker& looker)
     : options_(options),
       conditions_(conditions_of(wia_size(world), world)),
       looker_(looker),
       before_(read_before(options.output, options.fresh, conditions_)),
-      cells_(wia_size(world), wia_communicator_num_nodes(world), nics, read_config()),
+      cells_(wia_size(world), wia_communicator_num_nodes(world), job, read_config()),
       plan_(asked(wia_size(world)), [this](Collective c, double bytes) { return cells_.make(c, bytes); },
-            {options.budget_s, variants(nics), options.sizes.empty()}),
+            {options.budget_s, variants(job.nics), options.sizes.empty()}),
       on_terminal_(isatty(STDERR_FILENO) != 0) {
   plan_.take_over(before_);
 }

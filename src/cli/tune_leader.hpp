@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/tune_cells.hpp"
+#include "cli/tune_costs.hpp"
 #include "cli/tune_file.hpp"
 #include "cli/tune_look.hpp"
 #include "tune/measuring_plan.hpp"
@@ -23,9 +24,10 @@ struct MeasureOptions {
 
 class TuneLeader {
  public:
-  // nics: that a node uses. Throws CLI::ValidationError when the file is not one to go on from, or sizes do not
-  // fit.
-  TuneLeader(const MeasureOptions& options, const wia_communicator_t* world, int nics, Looker& looker);
+  // Throws CLI::ValidationError when the file is not one to go on from, or sizes do
+  // not fit.
+  TuneLeader(const MeasureOptions& options, const wia_communicator_t* world, const JobCosts& job,
+             Looker& looker);
 
   // Until the time has passed, or all is clear.
   void measure();

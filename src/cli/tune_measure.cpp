@@ -12,6 +12,7 @@
 namespace wia::cli {
 namespace {
 
+constexpr double kPartForCosts = 1.0 / 40;          // of the budget
 constexpr double kLongestBudget = 7 * 24 * 3600.0;  // seconds
 
 // "60s", "5m", "90"
@@ -43,11 +44,11 @@ int join(const MeasureOptions& options, const Launch& found) {
   check_ranks(options.ranks, found);
   wia_communicator_t* world = join_world();
   auto meeting = bench::Meeting::make(world, kMostCallsOfLook);
-  const int nics = wia_communicator_num_nodes(world) > 1 ? used_nics(world) : 0;
+  const JobCosts job = measure_costs(world, options.budget_s * kPartForCosts);
   Looker looker(world, *meeting);
   std::unique_ptr<TuneLeader> leader;
   try {
-    if (found.rank == 0) leader = std::make_unique<TuneLeader>(options, world, nics, looker);
+    if (found.rank == 0) leader = std::make_unique<TuneLeader>(options, world, job, looker);
     leader ? leader->measure() : looker.follow();
   } catch (const CLI::ValidationError&) {
     looker.finish();  // the others have nothing to add

@@ -39,7 +39,8 @@ bool lost_around(const std::vector<MeasuredCell>& cells, const MeasuredCell& cel
   return lost(below) && lost(above);
 }
 
-double expected_us(const std::vector<MeasuredCell>& cells, const MeasuredCell& cell, const MeasuredClass& one) {
+double expected_us(const std::vector<MeasuredCell>& cells, const MeasuredCell& cell,
+                   const MeasuredClass& one) {
   if (!one.rounds_us.empty()) return one.median_us();
   const auto time_at = [&](const MeasuredCell& there) {
     return has(there, one.name) ? there.find(one.name)->median_us() : there.best_us();
