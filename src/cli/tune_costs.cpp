@@ -14,7 +14,7 @@
 namespace wia::cli {
 namespace {
 
-constexpr int kMostRanks = 256;                   // of more the links alone are many
+constexpr int kMostRanks = 256;  // of more the links alone are many
 constexpr uint64_t kLargestMessage = 4 << 20;
 constexpr int kMessages = 200, kRepetitions = 9;  // of which the median counts
 

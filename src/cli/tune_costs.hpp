@@ -10,9 +10,9 @@
 namespace wia::cli {
 
 struct JobCosts {
-  std::vector<int> nodes;              // by rank; empty: not known
-  int nics = 0;                        // that a node uses, the fewest of any
-  std::optional<MachineCosts> costs;   // nothing: too many ranks, or their nodes are not known
+  std::vector<int> nodes;             // by rank; empty: not known
+  int nics = 0;                       // that a node uses, the fewest of any
+  std::optional<MachineCosts> costs;  // nothing: too many ranks, or their nodes are not known
 };
 
 // Collective: within about so many seconds. Throws std::runtime_error.

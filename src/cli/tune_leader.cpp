@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "base/deadline.hpp"
+#include "cli/machine.hpp"
 #include "cli/tune_measured_text.hpp"
 #include "topology/topology.hpp"
 #include "tune/other_sizes.hpp"
@@ -106,6 +107,7 @@ void TuneLeader::show(const std::string& what) const {
 void TuneLeader::save(const TrainOptions& train) const {
   Tuning tuning = tuning_of(plan_.cells(), machine_name(), train);
   tuning.conditions = conditions_;
+  tuning.conditions["cpu"] = cpu_model();
   tuning.conditions["source"] = "wia tune";
   tuning.conditions["version"] = wia_version();
   tuning.conditions["date"] = utc_now();

@@ -39,9 +39,14 @@ MeasureOptions read(const MeasureTexts& texts, const std::string& output, const 
   return options;
 }
 
+void check_several(int ranks) {
+  if (ranks < 2) throw CLI::ValidationError("-n", fmt::format("{} rank has nothing to choose from", ranks));
+}
+
 // As a rank of a job that somebody has started.
 int join(const MeasureOptions& options, const Launch& found) {
   check_ranks(options.ranks, found);
+  check_several(found.size);
   wia_communicator_t* world = join_world();
   auto meeting = bench::Meeting::make(world, kMostCallsOfLook);
   const JobCosts job = measure_costs(world, options.budget_s * kPartForCosts);
@@ -66,6 +71,7 @@ int join(const MeasureOptions& options, const Launch& found) {
 // Alone: starts ranks of this very command, once nothing is wrong with it.
 int start(const MeasureOptions& options, const std::vector<std::string>& arguments) {
   const int ranks = options.ranks > 0 ? options.ranks : kRanksWithoutOption;
+  check_several(ranks);
   tuned_sizes(options.sizes, options.collectives, ranks);
   read_before(options.output, options.fresh, conditions_of(ranks, nullptr));
   return start_own_ranks("wia tune", ranks, arguments);

@@ -8,18 +8,18 @@ namespace wia {
 
 // A way between two ranks.
 struct WayCost {
-  double alpha_us = 0;       // a message without its bytes
-  double bandwidth_GBps = 1;  // 1 / beta
+  double alpha_us = 0;                                           // a message without its bytes
+  double bandwidth_GBps = 1;                                     // 1 / beta
   double bandwidth_us() const { return 1e-3 / bandwidth_GBps; }  // a byte
   bool operator==(const WayCost&) const = default;
 };
 
 struct MachineCosts {
-  WayCost node;                        // between ranks of a node
-  std::optional<WayCost> network;      // between nodes; of one pair of ranks with all NICs that it uses
-  double node_network_GBps = 0;        // all ranks of a node together; 0: as one pair
-  double reduce_GBps = 10;             // 1 / gamma: sum of two buffers, of the result
-  double message_us = 0.1;             // that a rank is busy with a message, whatever its length
+  WayCost node;                    // between ranks of a node
+  std::optional<WayCost> network;  // between nodes; of one pair of ranks with all NICs that it uses
+  double node_network_GBps = 0;    // all ranks of a node together; 0: as one pair
+  double reduce_GBps = 10;         // 1 / gamma: sum of two buffers, of the result
+  double message_us = 0.1;         // that a rank is busy with a message, whatever its length
   bool operator==(const MachineCosts&) const = default;
 };
 

@@ -145,6 +145,7 @@ TEST_F(TuneMeasures, OptionsThatCannotBeAreRefused) {
   EXPECT_THAT(refusal(tune({"all_reduces"})), AllOf(HasSubstr("COLLECTIVE"), HasSubstr("all_reduces")));
   EXPECT_THAT(refusal(tune({"sendrecv"})), HasSubstr("nothing to choose from"));
   EXPECT_THAT(refusal(tune({"-n", "0"})), HasSubstr("--ranks"));
+  EXPECT_THAT(refusal(tune({"-n", "1"})), HasSubstr("-n: 1 rank has nothing to choose from"));
   EXPECT_THAT(refusal(tune({"--json", "x.json"})), HasSubstr("--json"));
   EXPECT_THAT(refusal(tune({"--report"})), HasSubstr("--report"));
   EXPECT_THAT(refusal({"tune", "-n", "2"}), HasSubstr("-o: is missing"));
