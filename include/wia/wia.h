@@ -181,8 +181,9 @@ WIA_API wia_status_t wia_communicator_set_timeout(wia_communicator_t* comm, int6
 /* Makes results independent of size and algorithm: contributions are always combined in the order of ranks.
  * All ranks must set it alike. Asking for an algorithm that cannot do this is then an error. */
 WIA_API wia_status_t wia_communicator_set_deterministic(wia_communicator_t* comm, bool on);
-/* Uses the algorithm of this name for a collective ("all_reduce", "ring"; with the longest slice or the NICs of
- * a pair: "ring/slice=64K/nics=1"); NULL or "auto": let the library choose. All ranks must set it alike. */
+/* Uses the algorithm of this name for a collective ("all_reduce", "ring"; with the longest slice or the NICs
+ * of a pair: "ring/slice=64K/nics=1"); NULL or "auto": let the library choose. All ranks must set it alike.
+ */
 WIA_API wia_status_t wia_communicator_set_algorithm(wia_communicator_t* comm, const char* collective,
                                                     const char* algorithm);
 /* Bytes of shared memory that all members' parts of this communicator take together. */

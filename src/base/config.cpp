@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::array<std::string_view, 5> kLogLevels = {"debug", "info", "warning", "error", "off"};
 constexpr std::array<std::string_view, 4> kWaits = {"auto", "spin", "yield", "sleep"};
+constexpr std::array<std::string_view, 4> kSelectors = {"auto", "rules", "model", "svm"};
 constexpr std::array<std::string_view, 4> kTransports = {"auto", "shm", "tcp", "ofi"};
 // Read by bootstrap (who this process is in its job), hence known.
 constexpr std::array<std::string_view, 7> kLaunchVariables = {
@@ -127,6 +128,27 @@ constexpr Setting kSettings[] = {
      "COLLECTIVE=ALGORITHM, several separated by commas, each collective once",
      [](std::string_view text, Config& config) { return read_algorithms(text, config.algorithms); },
      [](const Config& config) { return config.algorithms; }},
+    {"WIA_TUNING", "tuning file (wia tune) that chooses algorithms; rank 0's counts",
+     "a path without line ends",
+     [](std::string_view text, Config& config) {
+       config.tuning = text;
+       return text.find('\n') == text.npos;
+     },
+     [](const Config& config) { return config.tuning; }},
+    {"WIA_SELECTOR", "who chooses algorithms; auto: the tuning file, else the rules; rank 0's counts",
+     "auto, rules, model or svm",
+     [](std::string_view text, Config& config) {
+       const int selector = position_of(kSelectors, text);
+       if (selector >= 0) config.selector = kSelectors[static_cast<size_t>(selector)];
+       return selector >= 0;
+     },
+     [](const Config& config) { return config.selector; }},
+    {"WIA_ONLINE", "1: times of real calls correct a tuning file's choice; rank 0's counts", "0 or 1",
+     [](std::string_view text, Config& config) {
+       config.correct_online = text == "1";
+       return text == "0" || text == "1";
+     },
+     [](const Config& config) { return std::string(config.correct_online ? "1" : "0"); }},
     {"WIA_WAIT", "how a rank waits for others", "auto, spin, yield or sleep",
      [](std::string_view text, Config& config) {
        const int wait = position_of(kWaits, text);

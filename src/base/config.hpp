@@ -23,6 +23,9 @@ struct Config {
   bool deterministic = false;      // WIA_DETERMINISTIC: 0 or 1
   bool strict = false;             // WIA_STRICT: 0 or 1
   std::string algorithms;          // WIA_ALGORITHM: "all_reduce=ring,broadcast=knomial"
+  std::string tuning;              // WIA_TUNING: path of a tuning file; rank 0's counts
+  std::string selector = "auto";   // WIA_SELECTOR: auto, rules, model, svm; rank 0's counts
+  bool correct_online = true;      // WIA_ONLINE: 0 or 1; rank 0's counts
   std::string wait = "auto";       // WIA_WAIT: auto, spin, yield, sleep
   std::string transport = "auto";  // WIA_TRANSPORT: auto, shm, tcp, ofi
   size_t heap_bytes = 0;     // WIA_HEAP_SIZE: address space for shared memory; 0: by the machine's memory

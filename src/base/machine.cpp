@@ -100,6 +100,19 @@ Memory memory() {
   return found;
 }
 
+std::string cpuinfo(std::initializer_list<std::string_view> names) {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    const size_t colon = line.find(':');
+    const std::string name = line.substr(0, line.find_last_not_of(" \t", colon - 1) + 1);
+    if (colon == std::string::npos || std::find(names.begin(), names.end(), name) == names.end()) continue;
+    return line.substr(std::min(line.find_first_not_of(' ', colon + 1), line.size()));
+  }
+  return {};
+}
+
+std::string cpu_model() { return cpuinfo({"model name", "CPU part", "cpu"}); }
+
 std::string host_name() {
   char name[256] = {};
   return gethostname(name, sizeof name - 1) == 0 ? name : "";

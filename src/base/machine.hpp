@@ -2,8 +2,10 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace wia {
@@ -15,6 +17,9 @@ double quota_cpus();
 // So many it may use at the same time by both. At least a part of one.
 double allowed_cpus();
 
+// The value of the first of these names in /proc/cpuinfo ("model name : ..."); empty: there is none.
+std::string cpuinfo(std::initializer_list<std::string_view> names);
+std::string cpu_model();
 std::string host_name();  // empty: the system does not say
 
 // Bytes of the largest cache; 32 MiB where the system does not say.

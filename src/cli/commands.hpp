@@ -22,6 +22,7 @@ void check_json_file(const std::string& path);
 
 void add_bench(CLI::App& app, Invocation& invocation);
 void add_doctor(CLI::App& app, Invocation& invocation);
+void add_explain(CLI::App& app, Invocation& invocation);
 void add_run(CLI::App& app, Invocation& invocation);
 void add_plan(CLI::App& app, Invocation& invocation);
 void add_topology(CLI::App& app, Invocation& invocation);

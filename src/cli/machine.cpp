@@ -8,31 +8,15 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/machine.hpp"
+
 namespace wia::cli {
-namespace {
-
-// The value of the first of these names in /proc/cpuinfo ("model name : ...").
-std::string cpuinfo(std::initializer_list<std::string_view> names) {
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);) {
-    const size_t colon = line.find(':');
-    const std::string name = line.substr(0, line.find_last_not_of(" \t", colon - 1) + 1);
-    if (colon == std::string::npos || std::find(names.begin(), names.end(), name) == names.end()) continue;
-    return line.substr(std::min(line.find_first_not_of(' ', colon + 1), line.size()));
-  }
-  return {};
-}
-
-}  // namespace
-
 std::optional<std::string> first_line(const std::string& path) {
   std::ifstream file(path);
   std::string line;
   if (!std::getline(file, line)) return std::nullopt;
   return line;
 }
-
-std::string cpu_model() { return cpuinfo({"model name", "CPU part", "cpu"}); }
 
 std::vector<std::string> vector_extensions() {
   static constexpr std::array<std::string_view, 16> kKnown = {

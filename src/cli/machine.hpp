@@ -9,7 +9,6 @@
 
 namespace wia::cli {
 
-std::string cpu_model();
 // Those that reductions can use: "avx2", "avx512f", "sve", ...
 std::vector<std::string> vector_extensions();
 

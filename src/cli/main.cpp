@@ -85,6 +85,7 @@ int main(int argc, char** argv) {
   app.require_subcommand(0, 1);
   add_bench(app, invocation);
   add_doctor(app, invocation);
+  add_explain(app, invocation);
   add_run(app, invocation);
   add_plan(app, invocation);
   add_topology(app, invocation);

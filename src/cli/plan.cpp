@@ -11,7 +11,7 @@
 #include "algorithms/algorithm.hpp"
 #include "cli/commands.hpp"
 #include "cli/ranks.hpp"
-#include "verify/rounds.hpp"
+#include "schedule/chains.hpp"
 
 namespace wia::cli {
 namespace {

@@ -5,7 +5,6 @@
 
 #include "base/machine.hpp"
 #include "communicator/communicator.hpp"
-#include "dispatch/rules.hpp"
 #include "engine/slicing.hpp"
 
 namespace wia {
@@ -21,7 +20,7 @@ void fill_offsets(const size_t* counts, const size_t* offsets, int ranks, std::v
 
 }  // namespace
 
-Result<Tactic> Communicator::choose(const Call& call) const {
+Result<Tactic> Communicator::choose(const Call& call) {
   const Tactic& forced = forced_[static_cast<int>(call.collective)];
   if (const Algorithm* algorithm = forced.algorithm) {
     if (deterministic_ && reduces(call.collective) && !algorithm->rank_order)
@@ -31,9 +30,8 @@ Result<Tactic> Communicator::choose(const Call& call) const {
           algorithm->name, name_of(call.collective));
     return forced;
   }
-  const Choice choice = choose_by_rules(call.collective, call_bytes(call, size()), size(), num_nodes_,
-                                        !call.counts, deterministic_);
-  return parse_tactic(call.collective, choice.algorithm);
+  return dispatcher_.choose(
+      {call.collective, call_bytes(call, size()), size_of(call.dtype), !call.counts, deterministic_});
 }
 
 Result<const Communicator::CachedSchedule*> Communicator::schedule_for(const Call& call,
@@ -45,7 +43,7 @@ Result<const Communicator::CachedSchedule*> Communicator::schedule_for(const Cal
   shape.root = has_root(call.collective) ? call.root : 0;
   shape.in_place = in_place(call, rank_, size());
   shape.even = !call.counts;
-  shape.units = units_;
+  shape.units = dispatcher_.group().units;
   const uint64_t key =
       uint64_t{shape.even} << 1 | uint64_t{shape.in_place} | static_cast<uint64_t>(shape.root) << 8;
   for (const auto& cached : schedules_)

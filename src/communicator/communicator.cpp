@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <map>
 #include <set>
 
 #include "base/fork.hpp"
@@ -16,6 +17,16 @@ namespace wia {
 namespace {
 
 constexpr size_t kLongestSlice = size_t{64} << 10;
+
+// Nodes are numbered in the order in which they appear.
+Group group_of(const World& world, const std::vector<int>& members) {
+  Group group{static_cast<int>(members.size()), {}, units_among(world.units(), members)};
+  std::map<int, int> numbers;
+  for (const int member : members)
+    group.nodes.push_back(
+        numbers.try_emplace(world.node(member), static_cast<int>(numbers.size())).first->second);
+  return group;
+}
 
 }  // namespace
 
@@ -29,12 +40,9 @@ Communicator::Communicator(std::shared_ptr<World> world, std::vector<int> member
       staging_bytes_(world_->config().staging_bytes ? world_->config().staging_bytes
                                                     : ShmOptions{}.staging_bytes),
       slice_bytes_(world_->config().slice_bytes ? world_->config().slice_bytes : kLongestSlice),
+      dispatcher_(group_of(*world_, members_), world_->choosing().tuning, world_->choosing().selection),
       timeout_ms_(world_->config().timeout_ms) {
   deterministic_ = world_->config().deterministic;
-  units_ = units_among(world_->units(), members_);
-  std::set<int> nodes;
-  for (const int member : members_) nodes.insert(world_->node(member));
-  num_nodes_ = std::max(static_cast<int>(nodes.size()), 1);
 }
 
 Result<std::shared_ptr<Communicator>> Communicator::create(std::shared_ptr<World> world,

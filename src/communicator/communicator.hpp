@@ -29,7 +29,7 @@
 #include "algorithms/algorithm.hpp"
 #include "communicator/call.hpp"
 #include "communicator/world.hpp"
-#include "dispatch/tactic.hpp"
+#include "dispatch/dispatcher.hpp"
 #include "engine/execution.hpp"
 #include "engine/point_to_point.hpp"
 #include "engine/progress_thread.hpp"
@@ -100,10 +100,8 @@ class Communicator : public Progressible, public std::enable_shared_from_this<Co
   std::string waiting();  // the call under way and who is missing in it; empty: nothing is under way
   Status status();        // why it is unusable; looks at what the other members have announced
   size_t shared_bytes() const;
-  int num_nodes() const { return num_nodes_; }
+  int num_nodes() const { return dispatcher_.group().num_nodes(); }
   const char* transport() const;  // "shared memory", "tcp", "shared memory and tcp"
-  // What a call would use.
-  Result<Tactic> choose(const Call& call) const;
 
   bool needs_progress() const override;
   bool progress_in_background(bool look) override;
@@ -125,6 +123,7 @@ class Communicator : public Progressible, public std::enable_shared_from_this<Co
   std::unique_lock<std::mutex> enter();
 
   // All below want mutex_.
+  Result<Tactic> choose(const Call& call);
   Status bind(const Call& call, Operation* operation);
   bool is_repeated(const Call& call, const Operation& operation) const;
   void set_buffers(const Call& call, Binding* binding) const;
@@ -161,10 +160,9 @@ class Communicator : public Progressible, public std::enable_shared_from_this<Co
   const std::vector<int> members_;
   const int rank_;
   const std::string name_;
-  const size_t staging_bytes_;           // of each rank
-  const size_t slice_bytes_;             // at most
-  std::vector<std::vector<int>> units_;  // of the members, as Shape::units
-  int num_nodes_ = 1;
+  const size_t staging_bytes_;  // of each rank
+  const size_t slice_bytes_;    // at most
+  Dispatcher dispatcher_;       // wants mutex_
 
   mutable std::mutex mutex_;
   std::unique_ptr<Endpoint> endpoint_;  // null once destroyed

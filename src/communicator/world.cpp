@@ -71,21 +71,24 @@ Status World::meet(Deadline deadline) {
   all_have_come_ = true;
   const std::string reach = open_heaps(addresses.value());
   // Nobody leaves before all have mapped his memory.
-  const std::string own = fmt::format("{}\n{}\n{}\n{}\n{}", reach, fmt::join(affinity(), ","), config_.levels,
-                                      sysfs::numa_node_of_cpus(affinity()).value_or(-1), config_.switch_name);
+  std::string own = fmt::format("{}\n{}\n{}\n{}\n{}\n", reach, fmt::join(affinity(), ","), config_.levels,
+                                sysfs::numa_node_of_cpus(affinity()).value_or(-1), config_.switch_name);
+  if (rank_ == 0) own += choosing_text(config_);
   auto ready = exchange("ready", everyone, rank_, own, "to start", deadline);
   if (!ready) return ready.take_status();
-  std::vector<std::string> reaches, affinities, places;
+  std::vector<std::string> reaches, affinities, levels, domains, switches;
   for (std::string& line : ready.value()) {
-    for (std::vector<std::string>* part : {&reaches, &affinities}) {
+    for (std::vector<std::string>* part : {&reaches, &affinities, &levels, &domains, &switches}) {
       const size_t end = std::min(line.find('\n'), line.size());
       part->push_back(line.substr(0, end));
       line.erase(0, std::min(end + 1, line.size()));
     }
-    places.push_back(std::move(line));
   }
   WIA_RETURN_IF_ERROR(settle_nodes(reaches));
-  WIA_RETURN_IF_ERROR(settle_levels(places));
+  WIA_RETURN_IF_ERROR(settle_levels(levels, domains, switches));
+  auto choosing = choosing_from_text(ready.value()[0]);
+  if (!choosing) return choosing.take_status();
+  choosing_ = std::move(choosing.value());
   if (std::any_of(hosts_.begin(), hosts_.end(), [](int host) { return host != 0; }))
     WIA_RETURN_IF_ERROR(join_network(deadline));
   choose_wait_policy(affinities);
@@ -144,17 +147,15 @@ Status World::settle_nodes(const std::vector<std::string>& reaches) {
   return {};
 }
 
-// From each rank's "LEVELS\nNUMA DOMAIN\nSWITCH".
-Status World::settle_levels(const std::vector<std::string>& places) {
+// By rank: WIA_LEVELS, the NUMA domain, the switch.
+Status World::settle_levels(const std::vector<std::string>& levels, const std::vector<std::string>& domains,
+                            const std::vector<std::string>& switches) {
   for (int r = 0; r < size_; ++r) {
-    const std::string& place = places[r];
-    const size_t levels_end = std::min(place.find('\n'), place.size());
-    if (place.substr(0, levels_end) != config_.levels)
+    if (levels[r] != config_.levels)
       return Status::error(Code::invalid_argument, "WIA_LEVELS is \"{}\" on rank {} and \"{}\" on rank {}",
-                           config_.levels, rank_, place.substr(0, levels_end), r);
-    const size_t numa_end = std::min(place.find('\n', levels_end + 1), place.size());
-    places_[r].numa = std::atoi(place.c_str() + std::min(levels_end + 1, place.size()));
-    places_[r].switch_name = place.substr(std::min(numa_end + 1, place.size()));
+                           config_.levels, rank_, levels[r], r);
+    places_[r].numa = std::atoi(domains[r].c_str());
+    places_[r].switch_name = switches[r];
   }
   auto units = units_of(config_.levels, places_);
   if (!units) return units.take_status();

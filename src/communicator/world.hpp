@@ -10,6 +10,7 @@
 #include "base/wait.hpp"
 #include "bootstrap/launch.hpp"
 #include "bootstrap/store.hpp"
+#include "communicator/choosing.hpp"
 #include "communicator/units.hpp"
 #include "transport/network_address.hpp"
 #include "transport/ofi_wire.hpp"
@@ -32,6 +33,8 @@ class World {
   int rank() const { return rank_; }
   int size() const { return size_; }
   const Config& config() const { return config_; }
+  // Who chooses algorithms, as rank 0 has it.
+  const Choosing& choosing() const { return choosing_; }
   const WaitPolicy& wait_policy() const { return wait_policy_; }
   // Memory of a rank that this one shares memory with; null for the others.
   const std::shared_ptr<PeerHeap>& heap(int rank) const { return heaps_[rank]; }
@@ -75,7 +78,8 @@ class World {
   std::vector<int> all_ranks() const;
   std::string open_heaps(const std::vector<std::string>& addresses);
   Status settle_nodes(const std::vector<std::string>& reaches);
-  Status settle_levels(const std::vector<std::string>& places);
+  Status settle_levels(const std::vector<std::string>& levels, const std::vector<std::string>& domains,
+                       const std::vector<std::string>& switches);
   Status join_network(Deadline deadline);
   Status check_families() const;
   void choose_wait_policy(const std::vector<std::string>& affinities);
@@ -85,6 +89,7 @@ class World {
   int rank_ = 0, size_ = 1;
   std::string prefix_;
   Config config_;
+  Choosing choosing_;
   std::unique_ptr<Store> store_;
   bool all_have_come_ = false;
   std::vector<std::shared_ptr<PeerHeap>> heaps_;

@@ -23,8 +23,8 @@ Status read_part(std::string_view part, Tactic* tactic) {
       return Status::error(Code::invalid_argument, "{}: legal are 1 to 1024", part);
     tactic->nics = static_cast<int>(*nics);
   } else {
-    return Status::error(Code::invalid_argument, "\"{}\" behind an algorithm: there are slice=SIZE and nics=N",
-                         part);
+    return Status::error(Code::invalid_argument,
+                         "\"{}\" behind an algorithm: there are slice=SIZE and nics=N", part);
   }
   return {};
 }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/status.hpp"
+#include "dispatch/costs.hpp"
 #include "dispatch/learned.hpp"
 #include "schedule/collective.hpp"
 
@@ -46,6 +47,9 @@ struct Tuning {
   std::string machine;
   std::map<std::string, std::string> conditions;  // where the timings are from, ...: for people
   std::vector<CollectiveTuning> collectives;      // each collective once
+  std::optional<MachineCosts> costs;              // as measured
+
+  const CollectiveTuning* of(Collective collective) const;  // null: not tuned
   bool operator==(const Tuning&) const = default;
 };
 

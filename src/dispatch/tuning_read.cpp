@@ -131,6 +131,28 @@ CollectiveTuning read_collective(Node node) {
   return tuning;
 }
 
+double positive(const Node& node) {
+  if (node.number() == 0) node.refuse_value("a number above 0");
+  return node.number();
+}
+
+WayCost read_way(Node node) {
+  const WayCost way{node.member("alpha_us").number(), positive(node.member("bandwidth_GBps"))};
+  node.no_others();
+  return way;
+}
+
+MachineCosts read_costs(Node node) {
+  MachineCosts costs;
+  costs.node = read_way(node.member("node"));
+  costs.network = maybe(node.optional_member("network"), read_way);
+  costs.node_network_GBps = maybe(node.optional_member("node_network_GBps"), positive).value_or(0);
+  costs.reduce_GBps = positive(node.member("reduce_GBps"));
+  costs.message_us = node.member("message_us").number();
+  node.no_others();
+  return costs;
+}
+
 Tuning read_all(Node node) {
   Tuning tuning;
   // The schema first: of another version nothing else is looked at.
@@ -138,6 +160,7 @@ Tuning read_all(Node node) {
     node.member("schema").refuse_value("\"wia.tuning/1\"");
   tuning.machine = node.member("machine").string();
   if (auto conditions = node.optional_member("conditions")) tuning.conditions = conditions->texts();
+  tuning.costs = maybe(node.optional_member("costs"), read_costs);
   const Node collectives = node.member("collectives");
   tuning.collectives = collectives.array(read_collective);
   for (size_t i = 0; i < tuning.collectives.size(); ++i)
@@ -158,6 +181,12 @@ bool CollectiveTuning::Cell::operator==(const Cell& other) const {
   const auto quantities = call_quantities();
   return times_us == other.times_us && rounds_us == other.rounds_us &&
          std::all_of(quantities.begin(), quantities.end(), same);
+}
+
+const CollectiveTuning* Tuning::of(Collective collective) const {
+  for (const CollectiveTuning& tuning : collectives)
+    if (tuning.collective == collective) return &tuning;
+  return nullptr;
 }
 
 Result<Tuning> tuning_from_text(std::string_view text, const std::string& name) {

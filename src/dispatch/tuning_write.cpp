@@ -55,9 +55,23 @@ Json collective_json(const CollectiveTuning& tuning) {
   return json;
 }
 
+Json way_json(const WayCost& way) {
+  return {{"alpha_us", way.alpha_us}, {"bandwidth_GBps", way.bandwidth_GBps}};
+}
+
+Json costs_json(const MachineCosts& costs) {
+  Json json = {{"node", way_json(costs.node)}};
+  if (costs.network) json["network"] = way_json(*costs.network);
+  if (costs.node_network_GBps > 0) json["node_network_GBps"] = costs.node_network_GBps;
+  json["reduce_GBps"] = costs.reduce_GBps;
+  json["message_us"] = costs.message_us;
+  return json;
+}
+
 Json tuning_json(const Tuning& tuning) {
   Json json = {{"schema", "wia.tuning/1"}, {"machine", tuning.machine}, {"conditions", Json::object()}};
   for (const auto& [name, text] : tuning.conditions) json["conditions"][name] = text;
+  if (tuning.costs) json["costs"] = costs_json(*tuning.costs);
   json["collectives"] = Json::array();
   for (const auto& one : tuning.collectives) json["collectives"].push_back(collective_json(one));
   return json;

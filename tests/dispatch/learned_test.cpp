@@ -30,7 +30,7 @@ Tuning example() {
   tuning.cells[0].call.bytes = 4096;
   tuning.cells[1].call.bytes = 1 << 20;
   for (auto& cell : tuning.cells) cell.call.ranks = 4;
-  return {"example", {{"source", "by hand"}}, {tuning}};
+  return {"example", {{"source", "by hand"}}, {tuning}, std::nullopt};
 }
 
 CallShape call(double bytes, double ranks) {

@@ -20,12 +20,16 @@ TEST(Tactic, IsReadAndNamed) {
 }
 
 TEST(Tactic, WhatIsWrongIsNamed) {
-  const std::pair<const char*, const char*> wrong[] = {
-      {"rings", "rings"},           {"", "algorithm"},
-      {"ring/", "slice=SIZE"},      {"ring/slice=", "64 to 1T"},
-      {"ring/slice=63", "slice=63"}, {"ring/slice=2T", "slice=2T"},
-      {"ring/nics=0", "1 to 1024"}, {"ring/nics=x", "nics=x"},
-      {"ring/slice=1K/slice=1K", "slice=1K"}, {"ring/lanes=2", "lanes=2"}};
+  const std::pair<const char*, const char*> wrong[] = {{"rings", "rings"},
+                                                       {"", "algorithm"},
+                                                       {"ring/", "slice=SIZE"},
+                                                       {"ring/slice=", "64 to 1T"},
+                                                       {"ring/slice=63", "slice=63"},
+                                                       {"ring/slice=2T", "slice=2T"},
+                                                       {"ring/nics=0", "1 to 1024"},
+                                                       {"ring/nics=x", "nics=x"},
+                                                       {"ring/slice=1K/slice=1K", "slice=1K"},
+                                                       {"ring/lanes=2", "lanes=2"}};
   for (const auto& [name, text] : wrong) {
     auto tactic = parse_tactic(Collective::all_reduce, name);
     ASSERT_FALSE(tactic) << name;
