@@ -33,6 +33,14 @@ std::optional<uint64_t> schedules_of(const Algorithm& algorithm, int ranks) {
   return fingerprint(schedules);
 }
 
+Group group_of(int ranks, int nodes, const JobCosts& job) {
+  Group group;
+  group.ranks = ranks;
+  group.nodes = job.nodes;
+  if (nodes > 1) group.units = {job.nodes};
+  return group;
+}
+
 bool fits(uint64_t bytes, const std::vector<Collective>& collectives, int ranks, long double memory) {
   return std::all_of(collectives.begin(), collectives.end(), [&](Collective collective) {
     return bench::memory_of(tuned_call(collective, bytes, ranks), ranks) <= memory;
@@ -46,7 +54,9 @@ TuneCells::TuneCells(int ranks, int nodes, const JobCosts& job, const Config& co
       nodes_(nodes),
       nics_(nodes > 1 ? job.nics : 0),
       deterministic_(config.deterministic),
-      compares_(nodes == 1 && config.levels.empty()) {}
+      compares_(nodes == 1 && config.levels.empty()),
+      costs_(config.levels.empty() && !job.nodes.empty() ? job.costs : std::nullopt),
+      group_(group_of(ranks, nodes, job)) {}
 
 MeasuredCell TuneCells::make(Collective collective, double bytes) {
   MeasuredCell cell;
@@ -69,7 +79,16 @@ MeasuredCell TuneCells::make(Collective collective, double bytes) {
     seen.push_back(way.schedules);
     cell.classes.push_back({.name = way.name});
   }
+  predict(cell);
   return cell;
+}
+
+void TuneCells::predict(MeasuredCell& cell) {
+  if (!costs_) return;
+  const auto model = models_.try_emplace(cell.collective, cell.collective, group_, *costs_).first;
+  for (const auto& [name, time_us] : model->second.predict(cell.call))
+    for (MeasuredClass& one : cell.classes)
+      if (one.name == name) one.predicted_us = time_us;
 }
 
 const std::vector<TuneCells::Way>& TuneCells::ways(Collective collective) {

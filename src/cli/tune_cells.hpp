@@ -8,6 +8,7 @@
 
 #include "base/config.hpp"
 #include "cli/tune_costs.hpp"
+#include "dispatch/selectors.hpp"
 #include "tune/measured.hpp"
 
 namespace wia::cli {
@@ -26,11 +27,15 @@ class TuneCells {
     uint64_t schedules;  // equal: the same
   };
   const std::vector<Way>& ways(Collective collective);
+  void predict(MeasuredCell& cell);
 
   const int ranks_, nodes_, nics_;
   const bool deterministic_;
   const bool compares_;  // the shape of the job is known
   std::map<Collective, std::vector<Way>> ways_;
+  const std::optional<MachineCosts> costs_;  // nothing: the model does not know these ranks
+  const Group group_;
+  std::map<Collective, ModelSelector> models_;
 };
 
 // "all", or names. Throws CLI::ValidationError on names that are unknown, or where there is nothing to

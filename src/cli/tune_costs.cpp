@@ -7,7 +7,6 @@
 
 #include "base/config.hpp"
 #include "base/deadline.hpp"
-#include "cli/bench_meeting.hpp"
 #include "reduce/reducer.hpp"
 #include "topology/file.hpp"
 
@@ -16,7 +15,7 @@ namespace {
 
 constexpr int kMostRanks = 256;  // of more the links alone are many
 constexpr uint64_t kLargestMessage = 4 << 20;
-constexpr int kMessages = 200, kRepetitions = 9;  // of which the median counts
+constexpr int kRepetitions = 45;  // of which the median counts
 
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
@@ -38,21 +37,6 @@ Topology discover(wia_communicator_t* world, double seconds) {
   return std::move(*topology);
 }
 
-// How long a sender is busy with a small message, while the receiver keeps up. Of ranks 0 and 1.
-double message_us(wia_communicator_t* world) {
-  const int rank = wia_rank(world);
-  double value = 0;
-  std::vector<double> times;
-  for (int repetition = 0; repetition < kRepetitions && rank < 2; ++repetition) {
-    const int64_t began = now_ns();
-    for (int i = 0; i < kMessages; ++i)
-      bench::must(rank == 0 ? wia_send(&value, 1, WIA_FLOAT64, 1, 0, world, nullptr)
-                            : wia_recv(&value, 1, WIA_FLOAT64, 0, 0, world, nullptr));
-    times.push_back(static_cast<double>(now_ns() - began) * 1e-3 / kMessages);
-  }
-  return times.empty() ? 0 : median(times);
-}
-
 // Of one rank: sums of two buffers that fit the caches.
 double reduce_GBps() {
   constexpr size_t kCount = size_t{64} << 10;
@@ -61,24 +45,12 @@ double reduce_GBps() {
   const Source sources[] = {{a.data(), false}, {b.data(), false}};
   void* const destination = sum.data();
   std::vector<double> seconds;
-  for (int repetition = 0; repetition < 5 * kRepetitions; ++repetition) {
+  for (int repetition = 0; repetition < kRepetitions; ++repetition) {
     const int64_t began = now_ns();
     reducer.value()({sources, 2, &destination, 1, kCount, false});
     seconds.push_back(static_cast<double>(now_ns() - began) * 1e-9);
   }
   return static_cast<double>(kCount * sizeof(float)) * 1e-9 / median(seconds);
-}
-
-std::optional<WayCost> way_of(const Topology& topology, const std::vector<int>& nodes, bool within) {
-  std::vector<double> alphas, bandwidths;
-  for (const Link& link : topology.links) {
-    const bool same = nodes[static_cast<size_t>(link.source)] == nodes[static_cast<size_t>(link.target)];
-    if (link.source == link.target || same != within) continue;
-    if (link.latency.value) alphas.push_back(*link.latency.value);
-    if (link.bandwidth.value && *link.bandwidth.value > 0) bandwidths.push_back(*link.bandwidth.value);
-  }
-  if (alphas.empty() || bandwidths.empty()) return std::nullopt;
-  return WayCost{median(alphas), median(bandwidths)};
 }
 
 }  // namespace
@@ -92,10 +64,10 @@ JobCosts measure_costs(wia_communicator_t* world, double seconds) {
   size_t fewest = SIZE_MAX;
   for (const Host& host : topology.hosts) fewest = std::min(fewest, host.used_nics.size());
   job.nics = topology.hosts.empty() ? 0 : static_cast<int>(fewest);
-  job.costs = costs_of(topology, job.nodes);
-  if (!job.costs) return job;
-  job.costs->message_us = message_us(world);
-  job.costs->reduce_GBps = reduce_GBps();
+  job.costs = costs_from(topology, reduce_GBps());
+  // Nodes that are only imposed are as far from one another as ranks of a host are.
+  if (job.costs && !job.costs->network && wia_communicator_num_nodes(world) > 1)
+    job.costs->network = job.costs->node;
   return job;
 }
 
@@ -110,16 +82,6 @@ std::vector<int> nodes_of(const Topology& topology, int num_nodes, int ranks_per
   }
   const std::set<int> found(nodes.begin(), nodes.end());
   return static_cast<int>(found.size()) == num_nodes ? nodes : std::vector<int>();
-}
-
-std::optional<MachineCosts> costs_of(const Topology& topology, const std::vector<int>& nodes) {
-  if (nodes.empty()) return std::nullopt;
-  MachineCosts costs;
-  const auto within = way_of(topology, nodes, true), between = way_of(topology, nodes, false);
-  if (!within && !between) return std::nullopt;
-  costs.node = within ? *within : *between;
-  costs.network = between;
-  return costs;
 }
 
 }  // namespace wia::cli

@@ -12,15 +12,13 @@ namespace wia::cli {
 struct JobCosts {
   std::vector<int> nodes;             // by rank; empty: not known
   int nics = 0;                       // that a node uses, the fewest of any
-  std::optional<MachineCosts> costs;  // nothing: too many ranks, or their nodes are not known
+  std::optional<MachineCosts> costs;  // nothing: too many ranks
 };
 
 // Collective: within about so many seconds. Throws std::runtime_error.
 JobCosts measure_costs(wia_communicator_t* world, double seconds);
 
-// The parts that compute. By rank: its node, of so many; empty: the topology does not tell.
+// By rank: its node, of so many; empty: the topology does not tell.
 std::vector<int> nodes_of(const Topology& topology, int num_nodes, int ranks_per_node);
-// Medians over the links within nodes, and between them.
-std::optional<MachineCosts> costs_of(const Topology& topology, const std::vector<int>& nodes);
 
 }  // namespace wia::cli

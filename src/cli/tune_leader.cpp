@@ -8,7 +8,7 @@
 #include <stdexcept>
 
 #include "base/deadline.hpp"
-#include "cli/machine.hpp"
+#include "base/machine.hpp"
 #include "cli/tune_measured_text.hpp"
 #include "topology/topology.hpp"
 #include "tune/other_sizes.hpp"
@@ -37,6 +37,7 @@ TuneLeader::TuneLeader(const MeasureOptions& options, const wia_communicator_t* 
                        Looker& looker)
     : options_(options),
       conditions_(conditions_of(wia_size(world), world)),
+      costs_(job.costs),
       looker_(looker),
       before_(read_before(options.output, options.fresh, conditions_)),
       cells_(wia_size(world), wia_communicator_num_nodes(world), job, read_config()),
@@ -106,6 +107,7 @@ void TuneLeader::show(const std::string& what) const {
 
 void TuneLeader::save(const TrainOptions& train) const {
   Tuning tuning = tuning_of(plan_.cells(), machine_name(), train);
+  tuning.costs = costs_;
   tuning.conditions = conditions_;
   tuning.conditions["cpu"] = cpu_model();
   tuning.conditions["source"] = "wia tune";

@@ -43,6 +43,7 @@ class TuneLeader {
 
   const MeasureOptions& options_;
   const JobConditions conditions_;
+  const std::optional<MachineCosts> costs_;
   Looker& looker_;
   const Tuning before_;
   TuneCells cells_;

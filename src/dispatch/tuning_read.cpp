@@ -15,7 +15,7 @@ constexpr size_t kLargestFile = size_t{256} << 20;
 double as_real(const Node& node) { return node.real(); }
 std::vector<double> as_reals(const Node& node) { return node.array(as_real); }
 
-double as_time(const Node& node) {
+double positive(const Node& node) {
   if (node.number() == 0) node.refuse_value("a number above 0");
   return node.number();
 }
@@ -107,12 +107,12 @@ CollectiveTuning::Cell read_cell(Node node, size_t classes) {
   }
   const Node times = node.member("times_us");
   cell.times_us = times.array([](const Node& n) -> std::optional<double> {
-    return n.is_null() ? std::nullopt : std::optional(as_time(n));
+    return n.is_null() ? std::nullopt : std::optional(positive(n));
   });
   if (cell.times_us.size() != classes)
     times.refuse(fmt::format("has {} times, there are {} classes", cell.times_us.size(), classes));
   if (const auto rounds = node.optional_member("rounds_us"))
-    cell.rounds_us = rounds->members([](const Node& n) { return n.array(as_time); });
+    cell.rounds_us = rounds->members([](const Node& n) { return n.array(positive); });
   node.no_others();
   return cell;
 }
@@ -129,11 +129,6 @@ CollectiveTuning read_collective(Node node) {
   tuning.cells = node.member("cells").array([&](const Node& n) { return read_cell(n, count); });
   node.no_others();
   return tuning;
-}
-
-double positive(const Node& node) {
-  if (node.number() == 0) node.refuse_value("a number above 0");
-  return node.number();
 }
 
 WayCost read_way(Node node) {

@@ -26,7 +26,8 @@ class ReplaceFile : public testing::Test {
     return {std::istreambuf_iterator<char>(file), {}};
   }
   size_t entries() const {
-    return static_cast<size_t>(std::distance(files::directory_iterator(folder_), files::directory_iterator()));
+    return static_cast<size_t>(
+        std::distance(files::directory_iterator(folder_), files::directory_iterator()));
   }
 
   std::string folder_;
