@@ -63,13 +63,7 @@ double JsonNode::real() const {
   return json_.get<double>();
 }
 
-std::map<std::string, std::string> JsonNode::texts() const {
-  if (!json_.is_object()) refuse_value("an object");
-  std::map<std::string, std::string> texts;
-  for (const auto& item : json_.items())
-    texts[item.key()] = JsonNode(item.value(), fmt::format("{}.{}", place_, item.key())).string();
-  return texts;
-}
+std::map<std::string, std::string> JsonNode::texts() const { return members(as_string); }
 
 Status json_detail::no_json(std::string_view text, const std::string& name, size_t byte) {
   const std::string_view before = text.substr(0, byte > 0 ? byte - 1 : 0);

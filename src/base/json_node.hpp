@@ -51,6 +51,14 @@ class JsonNode {
   double number() const;  // finite, 0 or more
   double real() const;    // finite
   bool is_null() const { return json_.is_null(); }
+  template <class Read>
+  auto members(Read read) const {  // of an object, whatever their names
+    if (!json_.is_object()) refuse_value("an object");
+    std::map<std::string, decltype(read(*this))> items;
+    for (const auto& item : json_.items())
+      items.emplace(item.key(), read(JsonNode(item.value(), fmt::format("{}.{}", place_, item.key()))));
+    return items;
+  }
   std::map<std::string, std::string> texts() const;  // an object whose members are texts
 
  private:

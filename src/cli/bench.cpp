@@ -5,13 +5,11 @@
 #include <memory>
 #include <stdexcept>
 
-#include "base/environment.hpp"
 #include "base/machine.hpp"
-#include "bootstrap/launch.hpp"
 #include "cli/bench_report.hpp"
 #include "cli/commands.hpp"
-#include "cli/launcher.hpp"
 #include "cli/machine.hpp"
+#include "cli/own_ranks.hpp"
 
 namespace wia::cli {
 namespace {
@@ -52,13 +50,10 @@ uint64_t measure_all(const Options& options, const Plan& plan, wia_communicator_
 
 // As a rank of a job that somebody else has started.
 int join(const Options& options, const Launch& found) {
-  if (options.ranks > 0 && options.ranks != found.size)
-    throw CLI::ValidationError(
-        "-n", fmt::format("{}, but {} has started {} ranks", options.ranks, found.launcher, found.size));
+  check_ranks(options.ranks, found);
   const Plan plan = plan_for(options, found.size);
   if (found.rank == 0) check_json_file(options.json);
-  wia_communicator_t* world = nullptr;
-  if (wia_init(&world) != WIA_SUCCESS) throw std::runtime_error(wia_last_error_message());
+  wia_communicator_t* world = join_world();
   auto meeting = Meeting::make(world, std::max(options.iterations, kMostIterations));
   Report report(options, plan, *meeting, world);
   report.begin();
@@ -71,23 +66,15 @@ int join(const Options& options, const Launch& found) {
 
 // Alone: starts ranks of this very command, once nothing is wrong with it.
 int start(const Options& options, const std::vector<std::string>& arguments) {
-  LaunchOptions how;
-  how.ranks = options.ranks > 0 ? options.ranks : 2;
-  plan_for(options, how.ranks);
+  plan_for(options, options.ranks > 0 ? options.ranks : kRanksWithoutOption);
   check_json_file(options.json);
-  how.bind_cores = how.ranks <= static_cast<int>(allowed_cpus());
-  how.prefix = false;
-  how.name = "wia bench";
-  std::vector<std::string> command = arguments;
-  command.insert(command.begin(), "/proc/self/exe");
-  return launch(how, command);
+  return start_own_ranks("wia bench", options.ranks, arguments);
 }
 
 int run(const OptionTexts& texts, const std::vector<std::string>& arguments) {
   const Options options = read(texts);
-  const auto found = detect_launch([](const char* name) { return environment(name); });
-  if (!found) throw std::runtime_error(found.status().text());
-  return found.value().launcher == "none" ? start(options, arguments) : join(options, found.value());
+  const Launch found = find_launch();
+  return is_alone(found) ? start(options, arguments) : join(options, found);
 }
 
 }  // namespace

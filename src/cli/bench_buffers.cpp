@@ -73,9 +73,13 @@ Buffers::Buffers(const Cell& cell, bool from_wia, wia_communicator_t* comm)
   if (cell.kind == Collective::reduce_scatter || cell.kind == Collective::scatter) recv_ += own;
 }
 
-void Buffers::prepare(const TestData& data) {
+void Buffers::poison() {
   first_.poison();
   second_.poison();
+}
+
+void Buffers::prepare(const TestData& data) {
+  poison();
   if (cell_.kind != Collective::broadcast || rank_ == cell_.root) data.fill(send_);
 }
 

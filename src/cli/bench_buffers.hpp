@@ -31,6 +31,8 @@ class Buffers {
  public:
   Buffers(const Cell& cell, bool from_wia, wia_communicator_t* comm);
 
+  // Every page is there and holds something, whose sums stay finite.
+  void poison();
   // Fresh contributions; everything else is poisoned.
   void prepare(const TestData& data);
   // The call that is measured.

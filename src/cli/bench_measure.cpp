@@ -1,11 +1,9 @@
 #include "cli/bench_measure.hpp"
 
 #include <algorithm>
-#include <vector>
 
 #include "base/deadline.hpp"
 #include "base/random.hpp"
-#include "cli/bench_buffers.hpp"
 
 namespace wia::cli::bench {
 namespace {
@@ -59,16 +57,7 @@ class Run {
   }
 
   void time(Measurement* result) {
-    std::vector<Meeting::Stamp> own(static_cast<size_t>(result->iterations));
-    for (auto& [start, end] : own) {
-      meeting_.barrier();
-      start = now_ns();
-      must(buffers_.call());
-      end = now_ns();
-    }
-    meeting_.barrier();
-    std::vector<int64_t> times = meeting_.times(own);
-    std::sort(times.begin(), times.end());
+    const std::vector<int64_t> times = time_calls(buffers_, meeting_, result->iterations);
     const auto microseconds = [&](size_t i) {
       return static_cast<double>(times[std::min(i, times.size() - 1)]) * 1e-3;
     };
@@ -84,6 +73,20 @@ class Run {
 };
 
 }  // namespace
+
+std::vector<int64_t> time_calls(const Buffers& buffers, Meeting& meeting, int calls) {
+  std::vector<Meeting::Stamp> own(static_cast<size_t>(calls));
+  for (auto& [start, end] : own) {
+    meeting.barrier();
+    start = now_ns();
+    must(buffers.call());
+    end = now_ns();
+  }
+  meeting.barrier();
+  std::vector<int64_t> times = meeting.times(own);
+  std::sort(times.begin(), times.end());
+  return times;
+}
 
 Measurement measure(const Options& options, const Cell& cell, wia_communicator_t* comm, Meeting& meeting) {
   return Run(options, cell, comm, meeting).measure();

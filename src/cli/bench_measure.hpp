@@ -5,7 +5,9 @@
 // many.
 #pragma once
 #include <cstdint>
+#include <vector>
 
+#include "cli/bench_buffers.hpp"
 #include "cli/bench_meeting.hpp"
 #include "cli/bench_plan.hpp"
 
@@ -19,6 +21,10 @@ struct Measurement {
 
 constexpr double kBudget = 0.3;  // seconds of timed calls
 constexpr int kMostIterations = 4000;
+
+// Collective: how long each of so many calls took all ranks, in ns, ascending; complete on rank 0. Throws as
+// measure() does.
+std::vector<int64_t> time_calls(const Buffers& buffers, Meeting& meeting, int calls);
 
 // Collective. Throws std::runtime_error with the library's words when a call fails; the communicator is then
 // of no more use.

@@ -3,6 +3,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <cstring>
 #include <stdexcept>
 
 #include "base/machine.hpp"
@@ -32,6 +33,7 @@ class NetworkMeeting final : public Meeting {
            "over ranks";
   }
   void barrier() override { must(wia_barrier_async(own_, nullptr)); }
+  using Meeting::agree;
   int64_t agree(int64_t value) override {
     must(wia_broadcast_buffer(&value, 1, WIA_INT64, 0, own_, nullptr));
     return value;
@@ -61,6 +63,18 @@ void must(wia_status_t status) {
 
 Meeting::Meeting(wia_communicator_t* world)
     : rank_(wia_rank(world)), ranks_(wia_size(world)), allowed_cpus_(cpus_of_all_ranks(world)) {}
+
+std::string Meeting::agree(const std::string& text) {
+  std::string agreed(static_cast<size_t>(agree(static_cast<int64_t>(text.size()))), '\0');
+  for (size_t at = 0; at < agreed.size(); at += sizeof(int64_t)) {
+    int64_t piece = 0;
+    const size_t bytes = std::min(agreed.size() - at, sizeof piece);
+    if (rank_ == 0) std::memcpy(&piece, text.data() + at, bytes);
+    piece = agree(piece);
+    std::memcpy(agreed.data() + at, &piece, bytes);
+  }
+  return agreed;
+}
 
 std::unique_ptr<Meeting> Meeting::make(wia_communicator_t* world, int stamps) {
   if (auto shared = SharedMeeting::make(world, stamps)) return shared;

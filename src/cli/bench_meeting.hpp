@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "wia/wia.h"
@@ -36,6 +37,7 @@ class Meeting {
   virtual void barrier() = 0;
   // Rank 0 says, everybody gets it.
   virtual int64_t agree(int64_t value) = 0;
+  std::string agree(const std::string& text);
   // The sum over all ranks.
   virtual uint64_t sum(uint64_t value) = 0;
   // How long each call took all ranks, in ns, in the order of the stamps; complete on rank 0.

@@ -19,6 +19,7 @@ class SharedMeeting final : public Meeting {
            "CLOCK_MONOTONIC";
   }
   void barrier() override;
+  using Meeting::agree;
   int64_t agree(int64_t value) override;
   uint64_t sum(uint64_t value) override;
   std::vector<int64_t> times(std::span<const Stamp> own) override;

@@ -33,29 +33,6 @@ uint64_t read_size(const char* option, const std::string& text) {
   return *bytes;
 }
 
-std::vector<Kind> read_kinds(const std::string& text) {
-  std::vector<Kind> kinds;
-  for (const std::string& item : split("COLLECTIVE", text)) {
-    const auto collective = parse_collective(item);
-    if (collective) {
-      kinds.emplace_back(collective);
-    } else if (item == "sendrecv" || item == "send_recv") {
-      kinds.emplace_back(std::nullopt);
-    } else if (item == "all") {
-      for (int c = 0; c < static_cast<int>(Collective::barrier); ++c)
-        kinds.emplace_back(static_cast<Collective>(c));
-      kinds.emplace_back(std::nullopt);
-      kinds.emplace_back(Collective::barrier);
-    } else {
-      std::string names;
-      for (int c = 0; c < kNumCollectives; ++c)
-        names += fmt::format("{}, ", wia::name_of(static_cast<Collective>(c)));
-      refuse("COLLECTIVE", fmt::format("\"{}\" is unknown; there are {}sendrecv and all", item, names));
-    }
-  }
-  return kinds;
-}
-
 std::vector<DType> read_dtypes(const std::string& text) {
   std::vector<DType> dtypes;
   for (const std::string& item : split("--dtype", text)) {
@@ -124,15 +101,14 @@ std::vector<uint64_t> read_range(const OptionTexts& texts) {
   }
 }
 
-void read_sizes(const OptionTexts& texts, Options* options) {
+void choose_sizes(const OptionTexts& texts, Options* options) {
   if (!texts.min.empty() || !texts.max.empty() || !texts.step.empty()) {
     if (!texts.sizes.empty()) refuse("--sizes", "excludes --min, --max and --step");
     options->sizes = read_range(texts);
     options->size_flag = "--max";
     return;
   }
-  for (const std::string& item : split("--sizes", texts.sizes.empty() ? kDefaultSizes : texts.sizes))
-    options->sizes.push_back(read_size("--sizes", item));
+  options->sizes = read_sizes("--sizes", texts.sizes.empty() ? kDefaultSizes : texts.sizes);
 }
 
 int read_number(const char* option, const std::string& text, int64_t least, int64_t most) {
@@ -143,6 +119,35 @@ int read_number(const char* option, const std::string& text, int64_t least, int6
 }
 
 }  // namespace
+
+std::vector<Kind> read_kinds(const std::string& text) {
+  std::vector<Kind> kinds;
+  for (const std::string& item : split("COLLECTIVE", text)) {
+    const auto collective = parse_collective(item);
+    if (collective) {
+      kinds.emplace_back(collective);
+    } else if (item == "sendrecv" || item == "send_recv") {
+      kinds.emplace_back(std::nullopt);
+    } else if (item == "all") {
+      for (int c = 0; c < static_cast<int>(Collective::barrier); ++c)
+        kinds.emplace_back(static_cast<Collective>(c));
+      kinds.emplace_back(std::nullopt);
+      kinds.emplace_back(Collective::barrier);
+    } else {
+      std::string names;
+      for (int c = 0; c < kNumCollectives; ++c)
+        names += fmt::format("{}, ", wia::name_of(static_cast<Collective>(c)));
+      refuse("COLLECTIVE", fmt::format("\"{}\" is unknown; there are {}sendrecv and all", item, names));
+    }
+  }
+  return kinds;
+}
+
+std::vector<uint64_t> read_sizes(const char* option, const std::string& text) {
+  std::vector<uint64_t> sizes;
+  for (const std::string& item : split(option, text)) sizes.push_back(read_size(option, item));
+  return sizes;
+}
 
 std::string name_of(Kind kind) { return kind ? std::string(wia::name_of(*kind)) : "sendrecv"; }
 
@@ -179,7 +184,7 @@ Options read(const OptionTexts& texts) {
   Options options;
   options.ranks = texts.ranks;
   options.kinds = read_kinds(lower_case(texts.collectives));
-  read_sizes(texts, &options);
+  choose_sizes(texts, &options);
   options.dtypes = read_dtypes(texts.dtypes);
   options.ops = read_ops(texts.ops);
   options.root = read_number("--root", texts.root, 0, 4095);

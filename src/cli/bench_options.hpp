@@ -41,6 +41,10 @@ struct Options {
 
 constexpr int kMaxIterations = 1'000'000;
 
+// Lists as people write them: names with "all", sizes like "8,64K,1.5G" (refused by this option's name).
+std::vector<Kind> read_kinds(const std::string& text);
+std::vector<uint64_t> read_sizes(const char* option, const std::string& text);
+
 void declare(CLI::App& command, OptionTexts& texts);
 Options read(const OptionTexts& texts);
 

@@ -18,6 +18,11 @@ bool has_blocks(Kind kind) {
          kind == Collective::scatter || kind == Collective::all_to_all;
 }
 
+// What a size is a multiple of.
+size_t unit_of(const Cell& cell, int ranks) {
+  return size_of(cell.dtype) * (has_blocks(cell.kind) ? static_cast<size_t>(ranks) : 1);
+}
+
 class Planner {
  public:
   Planner(const Options& options, int ranks, const Config& config, uint64_t available)
@@ -134,10 +139,8 @@ class Planner {
   void add_sizes(Cell cell) {
     std::vector<uint64_t> done;
     for (const uint64_t bytes : options_.sizes) {
-      const size_t unit = size_of(cell.dtype) * (has_blocks(cell.kind) ? static_cast<size_t>(ranks_) : 1);
-      cell.count = bytes == 0 ? 0 : std::max<uint64_t>(bytes / unit, 1);
-      cell.bytes = cell.count * unit;
-      if (cell.bytes != bytes) note_rounding(cell, bytes, unit);
+      set_size(&cell, bytes, ranks_);
+      if (cell.bytes != bytes) note_rounding(cell, bytes);
       if (std::find(done.begin(), done.end(), cell.bytes) != done.end()) continue;
       done.push_back(cell.bytes);
       check_memory(cell);
@@ -145,7 +148,8 @@ class Planner {
     }
   }
 
-  void note_rounding(const Cell& cell, uint64_t asked, size_t unit) {
+  void note_rounding(const Cell& cell, uint64_t asked) {
+    const size_t unit = unit_of(cell, ranks_);
     const std::string whole =
         has_blocks(cell.kind)
             ? fmt::format("one {} for each of {} ranks is {} bytes", wia::name_of(cell.dtype), ranks_, unit)
@@ -155,12 +159,7 @@ class Planner {
   }
 
   void check_memory(const Cell& cell) const {
-    long double needed = 0;  // may be more than 64 bits hold
-    for (int rank = 0; rank < ranks_; ++rank) {
-      const auto send = static_cast<long double>(cell.send_elements(rank, ranks_));
-      const auto recv = static_cast<long double>(cell.recv_elements(rank, ranks_));
-      needed += (cell.in_place ? std::max(send, recv) : send + recv) * size_of(cell.dtype);
-    }
+    const long double needed = memory_of(cell, ranks_);
     if (needed <= static_cast<long double>(available_)) return;
     throw CLI::ValidationError(
         options_.size_flag,
@@ -196,6 +195,22 @@ size_t Cell::send_elements(int rank, int ranks) const {
 size_t Cell::recv_elements(int rank, int ranks) const {
   if (is_barrier()) return 0;
   return kind ? wia::recv_elements(call_of(*this), rank, ranks) : count;
+}
+
+void set_size(Cell* cell, uint64_t bytes, int ranks) {
+  const size_t unit = unit_of(*cell, ranks);
+  cell->count = bytes == 0 ? 0 : std::max<uint64_t>(bytes / unit, 1);
+  cell->bytes = cell->count * unit;
+}
+
+long double memory_of(const Cell& cell, int ranks) {
+  long double needed = 0;
+  for (int rank = 0; rank < ranks; ++rank) {
+    const auto send = static_cast<long double>(cell.send_elements(rank, ranks));
+    const auto recv = static_cast<long double>(cell.recv_elements(rank, ranks));
+    needed += (cell.in_place ? std::max(send, recv) : send + recv) * size_of(cell.dtype);
+  }
+  return needed;
 }
 
 double bus_factor(Kind kind, int ranks) {

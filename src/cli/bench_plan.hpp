@@ -30,6 +30,12 @@ struct Cell {
   size_t recv_elements(int rank, int ranks) const;
 };
 
+// Sets count and bytes: as many elements (for each rank, where sizes are of blocks) as so many bytes hold,
+// one at least; none for 0.
+void set_size(Cell* cell, uint64_t bytes, int ranks);
+// Bytes of the buffers of all ranks; may be more than 64 bits hold.
+long double memory_of(const Cell& cell, int ranks);
+
 // busbw / algbw, as nccl-tests define it.
 double bus_factor(Kind kind, int ranks);
 

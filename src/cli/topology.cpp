@@ -6,12 +6,9 @@
 #include <memory>
 #include <stdexcept>
 
-#include "base/environment.hpp"
-#include "base/machine.hpp"
 #include "base/parse.hpp"
-#include "bootstrap/launch.hpp"
 #include "cli/commands.hpp"
-#include "cli/launcher.hpp"
+#include "cli/own_ranks.hpp"
 #include "cli/topology_text.hpp"
 #include "topology/file.hpp"
 #include "wia/wia.h"
@@ -88,28 +85,11 @@ Topology discover(const Options& options, wia_communicator_t* world) {
 
 // As a rank of a job that somebody else has started.
 int join(const Options& options, const Launch& found) {
-  if (options.ranks > 0 && options.ranks != found.size)
-    throw CLI::ValidationError(
-        "-n", fmt::format("{}, but {} has started {} ranks", options.ranks, found.launcher, found.size));
+  check_ranks(options.ranks, found);
   if (found.rank == 0) check_json_file(options.json);
-  wia_communicator_t* world = nullptr;
-  if (wia_init(&world) != WIA_SUCCESS) throw std::runtime_error(wia_last_error_message());
-  const Topology topology = discover(options, world);
+  const Topology topology = discover(options, join_world());
   wia_finalize();
   return found.rank == 0 ? show(options, topology) : 0;
-}
-
-// Alone: starts ranks of this very command.
-int start(const Options& options, const std::vector<std::string>& arguments) {
-  check_json_file(options.json);
-  LaunchOptions how;
-  how.ranks = options.ranks > 0 ? options.ranks : 2;
-  how.bind_cores = how.ranks <= static_cast<int>(allowed_cpus());
-  how.prefix = false;
-  how.name = "wia topology";
-  std::vector<std::string> command = arguments;
-  command.insert(command.begin(), "/proc/self/exe");
-  return launch(how, command);
 }
 
 int run(Options options, const std::vector<std::string>& arguments) {
@@ -121,11 +101,10 @@ int run(Options options, const std::vector<std::string>& arguments) {
     check_json_file(options.json);
     return show(options, topology);
   }
-  const auto found = detect_launch([](const char* name) { return environment(name); });
-  if (!found) throw std::runtime_error(found.status().text());
-  if (found.value().launcher != "none") return join(options, found.value());
-  if (options.ranks > 0 || options.measure) return start(options, arguments);
+  const Launch found = find_launch();
+  if (!is_alone(found)) return join(options, found);
   check_json_file(options.json);
+  if (options.ranks > 0 || options.measure) return start_own_ranks("wia topology", options.ranks, arguments);
   return show(options, discover(options, nullptr));
 }
 

@@ -1,4 +1,4 @@
-// wia tune: learns which choice is fastest, from a table of timings.
+// wia tune: learns which choice is fastest, from what it measures or from a table of timings.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "cli/commands.hpp"
+#include "cli/tune_measure.hpp"
 #include "cli/tune_report.hpp"
 #include "tune/learn.hpp"
 
@@ -19,6 +20,7 @@ struct Options {
   std::string from, file, output, json, machine;
   bool report = false;
   ReportOptions how;
+  MeasureTexts measured;
 };
 
 std::vector<CellTable> read_tables(const Options& options) {
@@ -81,6 +83,15 @@ void write(const Options& options, const std::vector<CellTable>& tables) {
   if (options.output != "-" && options.json != "-") fmt::print("{}", tuning_text(tuning));
 }
 
+int run_measuring(const Options& options, const std::vector<std::string>& arguments) {
+  if (options.output.empty())
+    throw CLI::ValidationError(
+        "-o", "is missing: the file for what is measured; or --from, a table; or --file, to be shown");
+  if (options.report) throw CLI::ValidationError("--report", "goes with --from");
+  if (!options.json.empty()) throw CLI::ValidationError("--json", "goes with --report");
+  return measure(options.measured, options.output, options.how.train, arguments);
+}
+
 int show(const Options& options) {
   auto tuning = read_tuning(options.file);
   if (!tuning) throw CLI::ValidationError("--file", tuning.status().text());
@@ -88,10 +99,11 @@ int show(const Options& options) {
   return 0;
 }
 
-int run(const Options& options) {
-  if (options.from.empty() == options.file.empty())
-    throw CLI::ValidationError("--from", "is missing, or --file, one of the two");
+int run(const Options& options, const std::vector<std::string>& arguments) {
+  if (!options.from.empty() && !options.file.empty())
+    throw CLI::ValidationError("--from", "or --file, one of the two");
   if (!options.file.empty()) return show(options);
+  if (options.from.empty()) return run_measuring(options, arguments);
   if (!options.report && options.output.empty())
     throw CLI::ValidationError("--from", "nothing is asked for: --report, or -o FILE");
   if (!options.json.empty() && !options.report) throw CLI::ValidationError("--json", "goes with --report");
@@ -108,9 +120,13 @@ int run(const Options& options) {
 }  // namespace
 
 void add_tune(CLI::App& app, Invocation& invocation) {
-  CLI::App* command = app.add_subcommand("tune", "Learns which choice is fastest, from timings");
+  CLI::App* command =
+      app.add_subcommand("tune", "Learns which choice is fastest, by measuring or from timings");
   auto options = std::make_shared<Options>();
-  command->add_option("--from", options->from, "A table of timings, CSV");
+  declare(*command, options->measured);
+  CLI::Option* from = command->add_option("--from", options->from, "A table of timings, CSV");
+  for (const char* measuring : {"COLLECTIVE", "--ranks", "--budget", "--sizes", "--fresh"})
+    from->excludes(command->get_option(measuring));
   command->add_flag("--report", options->report, "How well what is learned chooses in cells held out");
   command->add_option("-o,--output", options->output, "Writes a tuning file; -: to stdout");
   command->add_option("--file", options->file, "Shows what is in a tuning file");
@@ -121,7 +137,7 @@ void add_tune(CLI::App& app, Invocation& invocation) {
   command->add_option("--seed", options->how.seed, "Of splits and folds (1)");
   command->add_option("--json", options->json,
                       "The report also as JSON to this file; -: only JSON, to stdout");
-  command->callback([=, &invocation] { invocation.exit_code = run(*options); });
+  command->callback([=, &invocation] { invocation.exit_code = run(*options, invocation.arguments); });
 }
 
 }  // namespace wia::cli

@@ -23,6 +23,8 @@ struct CollectiveTuning {
   struct Cell {
     CallShape call;
     std::vector<std::optional<double>> times_us;  // by class
+    // By name, of whatever was measured here, round by round: `wia tune` goes on from them. May be empty.
+    std::map<std::string, std::vector<double>> rounds_us = {};
     bool operator==(const Cell& other) const;
   };
   // How good the choice was on cells that its machine had not seen, when its parameters were looked for.
@@ -52,7 +54,8 @@ struct Tuning {
 };
 
 std::string to_text(const Tuning& tuning);
-Status write_tuning(const Tuning& tuning, const std::string& path);  // "-": to stdout
+// "-": to stdout. A file is replaced whole (base/replace_file.hpp).
+Status write_tuning(const Tuning& tuning, const std::string& path);
 
 // `name` stands for the text in errors.
 Result<Tuning> tuning_from_text(std::string_view text, const std::string& name);

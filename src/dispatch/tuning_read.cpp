@@ -15,6 +15,11 @@ constexpr size_t kLargestFile = size_t{256} << 20;
 double as_real(const Node& node) { return node.real(); }
 std::vector<double> as_reals(const Node& node) { return node.array(as_real); }
 
+double positive(const Node& node) {
+  if (node.number() == 0) node.refuse_value("a number above 0");
+  return node.number();
+}
+
 double share(const Node& node) {
   const double value = node.number();
   if (value > 1) node.refuse_value("a number from 0 to 1");
@@ -102,12 +107,12 @@ CollectiveTuning::Cell read_cell(Node node, size_t classes) {
   }
   const Node times = node.member("times_us");
   cell.times_us = times.array([](const Node& n) -> std::optional<double> {
-    if (n.is_null()) return std::nullopt;
-    if (n.number() == 0) n.refuse_value("a number above 0, or null");
-    return n.number();
+    return n.is_null() ? std::nullopt : std::optional(positive(n));
   });
   if (cell.times_us.size() != classes)
     times.refuse(fmt::format("has {} times, there are {} classes", cell.times_us.size(), classes));
+  if (const auto rounds = node.optional_member("rounds_us"))
+    cell.rounds_us = rounds->members([](const Node& n) { return n.array(positive); });
   node.no_others();
   return cell;
 }
@@ -124,11 +129,6 @@ CollectiveTuning read_collective(Node node) {
   tuning.cells = node.member("cells").array([&](const Node& n) { return read_cell(n, count); });
   node.no_others();
   return tuning;
-}
-
-double positive(const Node& node) {
-  if (node.number() == 0) node.refuse_value("a number above 0");
-  return node.number();
 }
 
 WayCost read_way(Node node) {
@@ -174,7 +174,8 @@ bool CollectiveTuning::Cell::operator==(const Cell& other) const {
     return here == there || (std::isnan(here) && std::isnan(there));
   };
   const auto quantities = call_quantities();
-  return times_us == other.times_us && std::all_of(quantities.begin(), quantities.end(), same);
+  return times_us == other.times_us && rounds_us == other.rounds_us &&
+         std::all_of(quantities.begin(), quantities.end(), same);
 }
 
 const CollectiveTuning* Tuning::of(Collective collective) const {

@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "base/json.hpp"
+#include "base/replace_file.hpp"
 #include "dispatch/tuning_file.hpp"
 
 namespace wia {
@@ -15,6 +16,7 @@ Json cell_json(const CollectiveTuning::Cell& cell) {
   }
   json["times_us"] = Json::array();
   for (const auto& time : cell.times_us) json["times_us"].push_back(time ? Json(*time) : Json(nullptr));
+  for (const auto& [name, rounds] : cell.rounds_us) json["rounds_us"][name] = rounds;
   return json;
 }
 
@@ -80,6 +82,7 @@ Json tuning_json(const Tuning& tuning) {
 std::string to_text(const Tuning& tuning) { return json_text(tuning_json(tuning)); }
 
 Status write_tuning(const Tuning& tuning, const std::string& path) {
+  if (path != "-") return replace_file(path, to_text(tuning));
   try {
     write_text(to_text(tuning), path);
   } catch (const std::runtime_error& error) {
