@@ -10,5 +10,7 @@ Ranking always(size_t chosen, size_t classes);
 size_t best_fixed(const CellTable& table, const std::vector<size_t>& cells);
 // As in the nearest of these cells: by the logarithms of the known quantities, each over its range.
 Ranking nearest(const CellTable& table, const std::vector<size_t>& cells);
+// The class of the least time that a cost model fitted to these cells predicts.
+Ranking cheapest(const CellTable& table, const std::vector<size_t>& cells);
 
 }  // namespace wia

@@ -117,10 +117,10 @@ TEST(Learn, SupercomputersAsWellAsPublished) {
   if (!std::ifstream(shared_timings())) GTEST_SKIP() << shared_timings() << " is not there";
   auto timings = read_timings(shared_timings());
   ASSERT_TRUE(timings.ok()) << timings.status().text();
+  for (Timing& row : timings->rows) row.call.ranks_per_node = row.machine == "frontier" ? 8 : 4;
   const auto tables = cells_of(*timings);
   ASSERT_EQ(tables.size(), 3u);
   const double wanted[] = {0.85, 0.90, 0.909};
-  const double most_regret[] = {1.03, 1.06, 1.03};  // 1.03 is not reached for Frontier's reduce-scatter
   for (size_t i = 0; i < 3; ++i) {
     const TableReport report = report_on(tables[i], {});
     const auto& learned = report.ways[0].splits;
@@ -129,7 +129,7 @@ TEST(Learn, SupercomputersAsWellAsPublished) {
     // Two standard errors of the mean over the splits are left to luck.
     const double luck = 2 * within.deviation / std::sqrt(static_cast<double>(learned.size()));
     EXPECT_GE(within.mean + luck, wanted[i]) << tables[i].machine << name_of(tables[i].collective);
-    EXPECT_LE(regret, most_regret[i]) << tables[i].machine << name_of(tables[i].collective);
+    EXPECT_LE(regret, 1.03) << tables[i].machine << name_of(tables[i].collective);
     for (const WayReport& way : report.ways) {
       if (way.name != "best fixed" && !way.name.starts_with("always")) continue;
       EXPECT_LT(regret - 1, (geometric_mean(way.splits, &Score::regret) - 1) / 2) << way.name;
