@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "dispatch/rules.hpp"
 #include "tune/cost_model.hpp"
 
 namespace wia {
@@ -77,6 +78,15 @@ Ranking nearest(const CellTable& table, const std::vector<size_t>& cells) {
       if (distance < shortest) best = cells[i], shortest = distance;
     }
     return by_time(table.cells[best].seconds);
+  };
+}
+
+Ranking by_standard(const CellTable& table, size_t usual) {
+  return [=, &table](const Cell& cell) {
+    const Choice choice = choose_by_standard(static_cast<size_t>(cell.call.bytes),
+                                             static_cast<int>(cell.call.ranks), nodes_of(cell.call) == 1);
+    const size_t named = table.class_of(choice.algorithm);
+    return always(named < table.classes.size() ? named : usual, table.classes.size())(cell);
   };
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <fstream>
 
+#include "tune/cost_model.hpp"
 #include "tune/folds.hpp"
 #include "tune/report.hpp"
 #include "tune/svm.hpp"
@@ -100,6 +101,38 @@ TEST(Learn, TablesOfAlmostNothing) {
   EXPECT_EQ(sparse.choose(table.cells[5].call), "wide");
 }
 
+TEST(CostModel, FindsWhatTimesWereMadeOf) {
+  CellTable table = example();
+  for (Cell& cell : table.cells) {
+    const double ranks = cell.call.ranks;  // no node is told: each rank is one
+    cell.seconds = {2e-6 + 3e-6 * (ranks - 1) + 1e-10 * cell.call.bytes * (ranks - 1) / ranks,
+                    5e-6 + 4e-6 * std::log2(ranks) + 3e-10 * cell.call.bytes * (ranks - 1) / ranks, kUnknown};
+  }
+  table.cells[7].seconds[0] *= 100;  // an accident
+  const CostModel model = fit_costs(table, all_of(table));
+  for (size_t i = 0; i < table.cells.size(); ++i) {
+    const Cell& cell = table.cells[i];
+    EXPECT_NEAR(model.seconds(cell.call, 0) / cell.seconds[0], i == 7 ? 0.01 : 1, 0.02) << i;
+    EXPECT_NEAR(model.seconds(cell.call, 1) / cell.seconds[1], 1, 0.02) << i;
+  }
+  EXPECT_EQ(cheapest(table, all_of(table))(table.cells[0]).back(), 2u);
+}
+
+// A class that is best within a node alone.
+TEST(Learn, OneNodeSaysLittleOfSeveral) {
+  CellTable table = example();
+  for (Cell& cell : table.cells) {
+    cell.call.ranks_per_node = 2;
+    cell.seconds = {cell.call.ranks == 2 ? 1.0 : 20.0, 2, 3};
+  }
+  std::vector<size_t> known;
+  for (size_t i = 0; i < table.cells.size(); ++i)
+    if (table.cells[i].call.ranks != 4) known.push_back(i);
+  const LearnedSelector selector(train(table, known, {}).model);
+  for (const Cell& cell : table.cells)
+    EXPECT_EQ(selector.choose_class(cell.call), cell.best()) << cell.call.ranks << " " << cell.call.bytes;
+}
+
 TEST(Ways, ChooseAsTheyAreNamed) {
   CellTable table = example();
   for (Cell& cell : table.cells) cell.seconds[0] = kUnknown;
@@ -107,6 +140,12 @@ TEST(Ways, ChooseAsTheyAreNamed) {
   EXPECT_EQ(choice_in(table.cells[0], always(0, 3)(table.cells[0])), 1u);
   const auto all = all_of(table);
   EXPECT_EQ(score_of(table, all, nearest(table, all)).accuracy, 1);
+  table.classes = {"vendor", "other", "hierarchical"};
+  Cell& cell = table.cells[0];
+  cell.call.bytes = 1 << 20;
+  EXPECT_THAT(by_standard(table, 0)(cell), ElementsAre(2, 0, 1));
+  cell.call.nodes = 1;
+  EXPECT_THAT(by_standard(table, 0)(cell), ElementsAre(0, 1, 2));
   EXPECT_GE(score_of(table, all, always(best_fixed(table, all), 3)).regret, 1);
 }
 
