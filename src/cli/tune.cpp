@@ -4,6 +4,8 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cmath>
+#include <map>
 #include <memory>
 #include <set>
 #include <stdexcept>
@@ -11,6 +13,7 @@
 #include "cli/commands.hpp"
 #include "cli/tune_measure.hpp"
 #include "cli/tune_report.hpp"
+#include "simulate/machine_model.hpp"
 #include "tune/learn.hpp"
 
 namespace wia::cli {
@@ -19,9 +22,34 @@ namespace {
 struct Options {
   std::string from, file, output, json, machine;
   bool report = false;
+  double ranks_per_node = 0;  // 0: as told by the table, or by a machine model of its machine's name
   ReportOptions how;
   MeasureTexts measured;
 };
+
+// What the table does not say of its machines, from the option or from the machine models that are built in.
+void fill_in(TimingTable& timings, const Options& options) {
+  const auto names = machine_names();
+  std::map<std::string, MachineModel> known;
+  for (Timing& row : timings.rows) {
+    if (!std::isnan(row.call.ranks_per_node) || !std::isnan(row.call.nodes)) continue;
+    if (options.ranks_per_node > 0) {
+      row.call.ranks_per_node = options.ranks_per_node;
+      continue;
+    }
+    if (std::find(names.begin(), names.end(), row.machine) == names.end()) continue;
+    if (!known.count(row.machine)) {
+      auto model = find_machine_model(row.machine);
+      if (!model) throw std::runtime_error(model.status().text());
+      fmt::print(stderr, "wia tune: {}: {} ranks and {} NICs a node, from the model of this machine\n",
+                 row.machine, model->ranks_per_node, model->nics_per_node);
+      known.emplace(row.machine, *model);
+    }
+    const MachineModel& model = known.at(row.machine);
+    row.call.ranks_per_node = model.ranks_per_node;
+    if (std::isnan(row.call.nics_per_node)) row.call.nics_per_node = model.nics_per_node;
+  }
+}
 
 std::vector<CellTable> read_tables(const Options& options) {
   auto timings = read_timings(options.from);
@@ -29,6 +57,7 @@ std::vector<CellTable> read_tables(const Options& options) {
   if (!timings->ignored_columns.empty())
     fmt::print(stderr, "wia tune: {}: columns that are not used: {}\n", options.from,
                fmt::join(timings->ignored_columns, ", "));
+  fill_in(*timings, options);
   std::vector<CellTable> tables;
   std::set<std::string> machines;
   for (CellTable& table : cells_of(*timings)) {
@@ -131,6 +160,10 @@ void add_tune(CLI::App& app, Invocation& invocation) {
   command->add_option("-o,--output", options->output, "Writes a tuning file; -: to stdout");
   command->add_option("--file", options->file, "Shows what is in a tuning file");
   command->add_option("--machine", options->machine, "Of the machines in the table only this");
+  command
+      ->add_option("--ranks-per-node", options->ranks_per_node,
+                   "Where the table does not say it (as machine models of the same name do)")
+      ->check(CLI::Range(1, 1'000'000));
   command->add_option("--default", options->how.default_class, "The choice where nobody chooses (vendor)");
   command->add_option("--splits", options->how.splits, "Splits of the report (20)")
       ->check(CLI::Range(1, 1000));

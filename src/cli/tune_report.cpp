@@ -108,11 +108,13 @@ std::string tuning_text(const Tuning& tuning) {
   for (const auto& [name, value] : tuning.conditions) text += fmt::format("  {}: {}\n", name, value);
   for (const CollectiveTuning& one : tuning.collectives) {
     text += fmt::format("{}: {} cells; classes: {}\n", name_of(one.collective), one.cells.size(),
-                        fmt::join(one.svm.classes, ", "));
-    std::vector<std::string_view> features;
-    for (const auto& range : one.svm.features) features.emplace_back(range.feature->name);
-    text += fmt::format("  C-SVC, C {:g}, gamma {:g}, {} support vectors; features: {}\n", one.svm.cost,
-                        one.svm.gamma, one.svm.vectors.size(), fmt::join(features, ", "));
+                        fmt::join(one.learned.classes, ", "));
+    for (const LearnedModel::Svm& svm : one.learned.svms) {
+      std::vector<std::string_view> features;
+      for (const auto& range : svm.features) features.emplace_back(range.feature->name);
+      text += fmt::format("  C-SVC, C {:g}, gamma {:g}, {} support vectors; features: {}\n", svm.cost,
+                          svm.gamma, svm.vectors.size(), fmt::join(features, ", "));
+    }
     text += fmt::format(
         "  cross-validation, {} folds, {} times: accuracy {:.1f} %, within 5 % {:.1f} %, regret {:.3f}\n",
         one.evidence.folds, one.evidence.repeats, 100 * one.evidence.accuracy,

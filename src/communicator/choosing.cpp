@@ -24,16 +24,22 @@ Result<Tuning> usable_tuning(const std::string& path) {
   return tuning;
 }
 
+// Nothing is chosen by the single rounds.
+Tuning without_rounds(Tuning tuning) {
+  for (CollectiveTuning& one : tuning.collectives)
+    for (CollectiveTuning::Cell& cell : one.cells) cell.rounds_us.clear();
+  return tuning;
+}
+
 }  // namespace
 
 std::string choosing_text(const Config& config) {
   Status problem;
   std::string text;
   if (!config.tuning.empty()) {
-    if (auto tuning = usable_tuning(config.tuning))
-      text = to_text(tuning.value());
-    else
-      problem = tuning.take_status();
+    auto tuning = usable_tuning(config.tuning);
+    if (!tuning) problem = tuning.take_status();
+    if (tuning) text = to_text(without_rounds(std::move(tuning.value())));
   }
   const std::string head = fmt::format("{} {:d} {} {}\n", config.selector, config.correct_online,
                                        static_cast<int>(problem.code()), config.tuning);

@@ -22,7 +22,7 @@ std::string_view name_of(Selection selection) { return kSelections[static_cast<s
 
 Status check_tactics(const Tuning& tuning, const std::string& name) {
   for (const CollectiveTuning& one : tuning.collectives)
-    for (const std::string& tactic : one.svm.classes)
+    for (const std::string& tactic : one.learned.classes)
       if (const auto parsed = parse_tactic(one.collective, tactic); !parsed)
         return Status::error(Code::invalid_argument,
                              "{}: class {} of {} is nothing that this library can do: {}", name, tactic,

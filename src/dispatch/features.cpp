@@ -27,7 +27,11 @@ constexpr Feature kFeatures[] = {
     {"log2_ranks", "ranks", [](const CallShape& call) { return log2_of(call.ranks); }},
     {"log2_block_bytes", "bytes / ranks, the length of most messages",
      [](const CallShape& call) { return log2_of(call.bytes / call.ranks); }},
-    {"log2_nodes", "nodes", [](const CallShape& call) { return log2_of(call.nodes); }},
+    {"several_nodes", "0: one node, 1: more",
+     [](const CallShape& call) {
+       return std::isnan(nodes_of(call)) ? kUnknown : nodes_of(call) > 1 ? 1.0 : 0.0;
+     }},
+    {"log2_nodes", "nodes", [](const CallShape& call) { return log2_of(nodes_of(call)); }},
     {"log2_ranks_per_node", "ranks a node",
      [](const CallShape& call) { return log2_of(call.ranks_per_node); }},
     {"log2_nics_per_node", "NICs a node", [](const CallShape& call) { return log2_of(call.nics_per_node); }},
@@ -40,6 +44,10 @@ constexpr Feature kFeatures[] = {
 };
 
 }  // namespace
+
+double nodes_of(const CallShape& call) {
+  return std::isnan(call.nodes) ? std::ceil(call.ranks / call.ranks_per_node) : call.nodes;
+}
 
 std::span<const Quantity> call_quantities() { return kQuantities; }
 std::span<const Feature> call_features() { return kFeatures; }

@@ -23,6 +23,9 @@ struct CallShape {
   double dtype_bytes = kUnknown;
 };
 
+// Known, or from the ranks of a node.
+double nodes_of(const CallShape& call);
+
 // A member by name, as a column of a table or a member of a file, and what it may be.
 struct Quantity {
   const char* name;

@@ -1,12 +1,14 @@
 // Chooses by support vector machines, as learned from measured cells (src/tune).
 //
-// For every pair of classes a C-SVC with a radial kernel says which of the two is the faster, and the class
+// For every pair of classes C-SVCs with radial kernels say which of the two is the faster; those of other
+// parameters vote together, since measured cells are too few to tell which parameters are the best. The class
 // that wins most pairs is chosen (libsvm's one against one); among equals it is the clearest winner. All
-// pairs share their support vectors, so a choice costs one kernel value a vector. Outside the range that was
-// measured the nearest measured value of a feature counts. LearnedModel is data; LearnedSelector is thread
-// safe.
+// pairs of an SVM share their support vectors, so a choice costs one kernel value a vector. Outside the range
+// that was measured the nearest measured value of a feature counts. LearnedModel is data; LearnedSelector is
+// thread safe.
 #pragma once
 #include <array>
+#include <vector>
 
 #include "dispatch/selector.hpp"
 
@@ -26,21 +28,33 @@ struct LearnedModel {
     bool operator==(const Vector&) const = default;
   };
 
+  // One kernel, for all pairs of classes: (0, 1), (0, 2), ..., (1, 2), ...
+  struct Svm {
+    std::vector<Scaled> features;
+    double gamma = 1;
+    double cost = 1;             // C; told to people
+    std::vector<double> biases;  // by pair
+    std::vector<Vector> vectors;
+    bool operator==(const Svm&) const = default;
+  };
+
   std::vector<std::string> classes;
-  std::vector<Scaled> features;
-  double gamma = 1;
-  double cost = 1;             // C; told to people
-  std::vector<double> biases;  // by pair: (0, 1), (0, 2), ..., (1, 2), ...
-  std::vector<Vector> vectors;
+  std::vector<Svm> svms;
 
   bool operator==(const LearnedModel&) const = default;
 };
 
 constexpr size_t pairs_of(size_t classes) { return classes * (classes - 1) / 2; }
-constexpr size_t kMostClasses = 32, kMostFeatures = 32;
+constexpr size_t kMostClasses = 32, kMostFeatures = 32, kMostSvms = 64;
 
 // What is inconsistent in it; "": nothing.
 std::string flaw_of(const LearnedModel& model);
+std::string flaw_of(const LearnedModel::Svm& svm, size_t pairs);
+
+// By pair, between -1 and 1; above 0 the first of the two is the faster.
+using Decisions = std::array<double, pairs_of(kMostClasses)>;
+// All classes, the one to be chosen first.
+std::vector<size_t> ranking_of(const Decisions& decisions, size_t classes);
 
 class LearnedSelector : public Selector {
  public:
@@ -50,22 +64,12 @@ class LearnedSelector : public Selector {
   std::vector<Candidate> explain(const CallShape& call) const override;
   size_t choose_class(const CallShape& call) const;
   std::vector<size_t> rank_classes(const CallShape& call) const;  // the chosen one first
+  Decisions decide(const CallShape& call) const;                  // the mean over the SVMs
   const LearnedModel& model() const { return model_; }
 
  private:
-  struct Standing {
-    int wins = 0;
-    double margin = 0;  // sum over its pairs, each between -1 and 1
-    bool operator<(const Standing& other) const {
-      return wins != other.wins ? wins < other.wins : margin < other.margin;
-    }
-  };
-  using Standings = std::array<Standing, kMostClasses>;
-  Standings standings_of(const CallShape& call) const;
-  std::vector<size_t> order_of(const Standings& standings) const;
-
   LearnedModel model_;
-  std::vector<double> scaled_;  // the vectors' values, one after the other
+  std::vector<std::vector<double>> scaled_;  // by SVM: its vectors' values, one after the other
 };
 
 }  // namespace wia

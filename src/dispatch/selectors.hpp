@@ -51,7 +51,7 @@ class ModelSelector : public Selector {
 class TunedSelector : public Selector {
  public:
   // `tuning` stays.
-  explicit TunedSelector(const CollectiveTuning& tuning) : tuning_(tuning), learned_(tuning.svm) {}
+  explicit TunedSelector(const CollectiveTuning& tuning) : tuning_(tuning), learned_(tuning.learned) {}
   // Whether calls of such a group were measured, or of smaller and of larger ones.
   bool covers(const CallShape& call) const;
   std::string_view choose(const CallShape& call) const override;

@@ -55,8 +55,8 @@ TunedSelector::Neighbours TunedSelector::neighbours_of(const CallShape& call) co
 std::string_view TunedSelector::measured_choice(const CallShape& call) const {
   const Neighbours near = neighbours_of(call);
   if (!near.below || !near.above) return {};
-  const std::string_view below = fastest(*near.below, tuning_.svm.classes);
-  return below == fastest(*near.above, tuning_.svm.classes) ? below : std::string_view();
+  const std::string_view below = fastest(*near.below, tuning_.learned.classes);
+  return below == fastest(*near.above, tuning_.learned.classes) ? below : std::string_view();
 }
 
 std::string_view TunedSelector::choose(const CallShape& call) const {
@@ -67,11 +67,11 @@ std::string_view TunedSelector::choose(const CallShape& call) const {
 std::vector<std::string_view> TunedSelector::close_to_best(const CallShape& call) const {
   const Neighbours near = neighbours_of(call);
   std::vector<std::pair<double, std::string_view>> close;
-  for (size_t c = 0; c < tuning_.svm.classes.size(); ++c) {
+  for (size_t c = 0; c < tuning_.learned.classes.size(); ++c) {
     double ratio = kClose + 1;
     for (const Cell* cell : {near.below, near.above})
       if (cell && cell->times_us[c]) ratio = std::min(ratio, *cell->times_us[c] / least_time(*cell));
-    if (ratio <= kClose) close.emplace_back(ratio, tuning_.svm.classes[c]);
+    if (ratio <= kClose) close.emplace_back(ratio, tuning_.learned.classes[c]);
   }
   std::stable_sort(close.begin(), close.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
@@ -85,8 +85,8 @@ std::vector<Candidate> TunedSelector::explain(const CallShape& call) const {
   const Neighbours near = neighbours_of(call);
   for (Candidate& candidate : candidates) {
     const auto c = static_cast<size_t>(
-        std::find(tuning_.svm.classes.begin(), tuning_.svm.classes.end(), candidate.name) -
-        tuning_.svm.classes.begin());
+        std::find(tuning_.learned.classes.begin(), tuning_.learned.classes.end(), candidate.name) -
+        tuning_.learned.classes.begin());
     const auto add = [&](const Cell* cell) {
       if (cell && cell->times_us[c])
         candidate.reason +=

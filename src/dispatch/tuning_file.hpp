@@ -37,7 +37,7 @@ struct CollectiveTuning {
   };
 
   Collective collective = Collective::all_reduce;
-  LearnedModel svm;
+  LearnedModel learned;
   Evidence evidence;
   std::vector<Cell> cells;
   bool operator==(const CollectiveTuning&) const = default;

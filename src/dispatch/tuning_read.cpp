@@ -62,21 +62,18 @@ void check_pairs(const Node& node, const std::vector<std::string>& classes) {
     node.refuse("are not all pairs of \"classes\" in their order");
 }
 
-LearnedModel read_svm(Node node, std::vector<std::string> classes) {
-  LearnedModel model;
-  model.classes = std::move(classes);
-  const size_t pairs = pairs_of(model.classes.size());
+LearnedModel::Svm read_svm(Node node, size_t pairs) {
+  LearnedModel::Svm svm;
   if (node.member("kernel").string() != "rbf") node.member("kernel").refuse_value("\"rbf\"");
-  model.gamma = node.member("gamma").number();
-  model.cost = node.member("C").number();
-  model.features = node.member("features").array(read_feature);
-  check_pairs(node.member("pairs"), model.classes);
-  model.biases = as_reals(node.member("biases"));
-  model.vectors = node.member("vectors").array(
-      [&](const Node& n) { return read_vector(n, model.features.size(), pairs); });
+  svm.gamma = node.member("gamma").number();
+  svm.cost = node.member("C").number();
+  svm.features = node.member("features").array(read_feature);
+  svm.biases = as_reals(node.member("biases"));
+  svm.vectors =
+      node.member("vectors").array([&](const Node& n) { return read_vector(n, svm.features.size(), pairs); });
   node.no_others();
-  if (const std::string flaw = flaw_of(model); !flaw.empty()) node.refuse(flaw);
-  return model;
+  if (const std::string flaw = flaw_of(svm, pairs); !flaw.empty()) node.refuse(flaw);
+  return svm;
 }
 
 CollectiveTuning::Evidence read_evidence(Node node) {
@@ -122,10 +119,13 @@ CollectiveTuning read_collective(Node node) {
   const auto collective = parse_collective(node.member("collective").string());
   if (!collective) node.member("collective").refuse_value("a collective");
   tuning.collective = *collective;
-  auto classes = node.member("classes").array(as_string);
-  const size_t count = classes.size();
+  tuning.learned.classes = node.member("classes").array(as_string);
+  const size_t count = tuning.learned.classes.size();
+  check_pairs(node.member("pairs"), tuning.learned.classes);
   tuning.evidence = read_evidence(node.member("evidence"));
-  tuning.svm = read_svm(node.member("svm"), std::move(classes));
+  tuning.learned.svms =
+      node.member("svms").array([&](const Node& n) { return read_svm(n, pairs_of(count)); });
+  if (const std::string flaw = flaw_of(tuning.learned); !flaw.empty()) node.refuse(flaw);
   tuning.cells = node.member("cells").array([&](const Node& n) { return read_cell(n, count); });
   node.no_others();
   return tuning;

@@ -20,27 +20,31 @@ Json cell_json(const CollectiveTuning::Cell& cell) {
   return json;
 }
 
-Json svm_json(const LearnedModel& model) {
-  Json json = {{"kernel", "rbf"},           {"gamma", model.gamma},   {"C", model.cost},
-               {"features", Json::array()}, {"pairs", Json::array()}, {"biases", model.biases},
-               {"vectors", Json::array()}};
-  for (const auto& range : model.features)
+Json svm_json(const LearnedModel::Svm& svm) {
+  Json json = {{"kernel", "rbf"},           {"gamma", svm.gamma},   {"C", svm.cost},
+               {"features", Json::array()}, {"biases", svm.biases}, {"vectors", Json::array()}};
+  for (const auto& range : svm.features)
     json["features"].push_back({{"name", range.feature->name},
                                 {"least", range.least},
                                 {"most", range.most},
                                 {"weight", range.weight}});
-  for (size_t a = 0; a < model.classes.size(); ++a)
-    for (size_t b = a + 1; b < model.classes.size(); ++b)
-      json["pairs"].push_back(Json::array({model.classes[a], model.classes[b]}));
-  for (const auto& vector : model.vectors)
+  for (const auto& vector : svm.vectors)
     json["vectors"].push_back({{"values", vector.values}, {"weights", vector.weights}});
+  return json;
+}
+
+Json pairs_json(const std::vector<std::string>& classes) {
+  Json json = Json::array();
+  for (size_t a = 0; a < classes.size(); ++a)
+    for (size_t b = a + 1; b < classes.size(); ++b) json.push_back(Json::array({classes[a], classes[b]}));
   return json;
 }
 
 Json collective_json(const CollectiveTuning& tuning) {
   const auto& evidence = tuning.evidence;
   Json json = {{"collective", name_of(tuning.collective)},
-               {"classes", tuning.svm.classes},
+               {"classes", tuning.learned.classes},
+               {"pairs", pairs_json(tuning.learned.classes)},
                {"evidence",
                 {{"method", "cross-validation"},
                  {"cells", evidence.cells},
@@ -49,8 +53,9 @@ Json collective_json(const CollectiveTuning& tuning) {
                  {"accuracy", evidence.accuracy},
                  {"accuracy_within_5_percent", evidence.accuracy_within},
                  {"regret", evidence.regret}}},
-               {"svm", svm_json(tuning.svm)},
+               {"svms", Json::array()},
                {"cells", Json::array()}};
+  for (const auto& svm : tuning.learned.svms) json["svms"].push_back(svm_json(svm));
   for (const auto& cell : tuning.cells) json["cells"].push_back(cell_json(cell));
   return json;
 }

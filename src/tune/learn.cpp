@@ -19,7 +19,7 @@ CollectiveTuning learn(const CellTable& table, const TrainOptions& options) {
   Trained trained = train(table, all, options);
   CollectiveTuning tuning;
   tuning.collective = table.collective;
-  tuning.svm = std::move(trained.model);
+  tuning.learned = std::move(trained.model);
   tuning.evidence = {static_cast<int>(all.size()),
                      options.folds,
                      options.repeats,

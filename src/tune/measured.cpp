@@ -65,7 +65,7 @@ CellTable table_of(const Cells& cells, const std::string& machine) {
 void add_rounds(const Cells& cells, CollectiveTuning& tuning) {
   for (size_t i = 0; i < cells.size(); ++i) {
     CollectiveTuning::Cell& cell = tuning.cells[i];
-    const std::vector<double> times = times_us(*cells[i], tuning.svm.classes);
+    const std::vector<double> times = times_us(*cells[i], tuning.learned.classes);
     for (size_t c = 0; c < times.size(); ++c)
       if (!std::isnan(times[c])) cell.times_us[c] = times[c];
     for (const MeasuredClass& one : cells[i]->classes)

@@ -56,7 +56,7 @@ void MeasuringPlan::take_over(const Tuning& before) {
       auto rounds = old.rounds_us;
       if (rounds.empty())
         for (size_t c = 0; c < old.times_us.size(); ++c)
-          if (old.times_us[c]) rounds[tuning.svm.classes[c]] = {*old.times_us[c]};
+          if (old.times_us[c]) rounds[tuning.learned.classes[c]] = {*old.times_us[c]};
       for (MeasuredClass& one : cell.classes)
         if (auto known = rounds.extract(one.name)) one.rounds_us = std::move(known.mapped());
       for (auto& [name, times] : rounds)

@@ -23,6 +23,8 @@ std::vector<Score> scores_of(const CellTable& table, const Indices& known, const
   if (usual < classes) scores.push_back(score_of(table, held_out, always(usual, classes)));
   scores.push_back(score_of(table, held_out, always(best_fixed(table, known), classes)));
   scores.push_back(score_of(table, held_out, nearest(table, known)));
+  if (usual < classes) scores.push_back(score_of(table, held_out, by_standard(table, usual)));
+  scores.push_back(score_of(table, held_out, cheapest(table, known)));
   return scores;
 }
 
@@ -31,6 +33,8 @@ std::vector<std::string> names_of(const CellTable& table, const ReportOptions& o
   if (table.class_of(options.default_class) < table.classes.size())
     names.push_back("always " + options.default_class);
   names.insert(names.end(), {"best fixed", "nearest neighbour"});
+  if (table.class_of(options.default_class) < table.classes.size()) names.push_back("standard's rules");
+  names.push_back("cost model");
   return names;
 }
 

@@ -23,17 +23,18 @@ struct Weight {
 using Metric = std::span<const Weight>;
 
 // What a choice hangs on differs: on bytes and ranks where latency and bandwidth are weighed, on the length
-// of a block where a library underneath switches its protocol by it. Cross-validation tells which; the first
-// stands unless another is clearly better.
-constexpr Weight kCallSize[] = {{"log2_bytes", 1}, {"log2_ranks", 1}, {"log2_block_bytes", 0}};
-constexpr Weight kBoth[] = {{"log2_bytes", 0.5}, {"log2_ranks", 0.5}, {"log2_block_bytes", 1}};
-constexpr Weight kBlockSize[] = {{"log2_bytes", 0}, {"log2_ranks", 0.25}, {"log2_block_bytes", 1}};
+// of a block where a library underneath switches its protocol by it. Cross-validation tells which. One node
+// and several are as far apart as sizes that differ by a factor of 256: the one says little of the other.
+constexpr Weight kOneNode = {"several_nodes", 8};
+constexpr Weight kCallSize[] = {{"log2_bytes", 1}, {"log2_ranks", 1}, {"log2_block_bytes", 0}, kOneNode};
+constexpr Weight kBoth[] = {{"log2_bytes", 0.5}, {"log2_ranks", 0.5}, {"log2_block_bytes", 1}, kOneNode};
+constexpr Weight kBlockSize[] = {{"log2_bytes", 0}, {"log2_ranks", 0.25}, {"log2_block_bytes", 1}, kOneNode};
 constexpr Metric kMetrics[] = {kCallSize, kBoth, kBlockSize};
 
 // Coarse steps by factors, as libsvm's guide advises, and few of them: each more is a chance to be taken in
 // by luck.
-constexpr double kCosts[] = {0x1p3, 0x1p6, 0x1p9};
-constexpr double kGammas[] = {0x1p-9, 0x1p-7, 0x1p-5, 0x1p-3, 0x1p-1};
+constexpr double kCosts[] = {0x1p3, 0x1p6};
+constexpr double kGammas[] = {0x1p-7, 0x1p-5, 0x1p-3, 0x1p-1};
 
 double weight_of(Metric metric, const Feature& feature) {
   for (const Weight& one : metric)
@@ -88,9 +89,8 @@ class Trainer {
       for (size_t b = a + 1; b < table.classes.size(); ++b) add_pair(a, b, cells);
   }
 
-  LearnedModel train(double cost, double gamma) const {
-    LearnedModel model;
-    model.classes = table_.classes;
+  LearnedModel::Svm train(double cost, double gamma) const {
+    LearnedModel::Svm model;
     model.features = features_;
     model.gamma = gamma;
     model.cost = cost;
@@ -165,51 +165,42 @@ std::vector<Fold> folds_of(const CellTable& table, const Indices& cells, Metric 
   return folds;
 }
 
-// Parameters, and how they did in the folds that were left out.
+// Parameters, and what they chose for the cells that were left out.
 struct Setting {
   Metric metric;
-  double cost = 1, gamma = 1;
-  Score score;
-  std::vector<double> losses;  // by cell of the table, summed over the repeats
-  double loss = 0;             // their sum
+  double cost, gamma;
+  std::vector<std::vector<double>> decisions = {};  // by cell left out, fold after fold; by pair
+  std::vector<double> losses = {};                  // by cell of the table, summed over the repeats
+  double loss = 0;                                  // their sum
 };
 
 // Time lost and the share of clear mistakes both count: as much as 10 % of time for a choice that takes over
 // 5 % longer than the best.
 double loss_of(double regret) { return std::log(regret) + (regret > 1.05 ? 0.1 : 0); }
 
+double regret_of(const Cell& cell, const Decisions& decisions) {
+  return cell.regret(choice_in(cell, ranking_of(decisions, cell.seconds.size())));
+}
+
 Setting validate(const CellTable& table, const std::vector<Fold>& folds, Setting setting) {
-  Scorer scorer;
+  const size_t pairs = pairs_of(table.classes.size());
   setting.losses.assign(table.cells.size(), 0);
   for (const Fold& fold : folds) {
-    const LearnedSelector selector(fold.trainer.train(setting.cost, setting.gamma));
+    const LearnedSelector selector({table.classes, {fold.trainer.train(setting.cost, setting.gamma)}});
     for (const size_t i : fold.left_out) {
-      const Cell& cell = table.cells[i];
-      const double regret = cell.regret(choice_in(cell, selector.rank_classes(cell.call)));
-      scorer.add(regret);
-      setting.losses[i] += loss_of(regret);
-      setting.loss += loss_of(regret);
+      const Decisions decisions = selector.decide(table.cells[i].call);
+      setting.decisions.emplace_back(decisions.begin(),
+                                     decisions.begin() + static_cast<std::ptrdiff_t>(pairs));
+      const double loss = loss_of(regret_of(table.cells[i], decisions));
+      setting.losses[i] += loss;
+      setting.loss += loss;
     }
   }
-  setting.score = scorer.score();
   return setting;
 }
 
-// The parameters of least loss; of equals the smoothest.
-Setting best_of(const CellTable& table, const Indices& cells, Metric metric, const TrainOptions& options) {
-  const std::vector<Fold> folds = folds_of(table, cells, metric, options);
-  Setting best;
-  for (const double gamma : kGammas) {
-    for (const double cost : kCosts) {
-      Setting setting = validate(table, folds, {metric, cost, gamma, {}, {}, 0});
-      if (best.metric.empty() || setting.loss < best.loss - 1e-9) best = std::move(setting);
-    }
-  }
-  return best;
-}
-
-// Whether a's loss is the less by more than one standard error of the difference, cell by cell (as in
-// Breiman's rule of one standard error): with some fifty cells the least loss alone is a matter of luck.
+// Whether a's loss is the less by more than one standard error of the difference, cell by cell (Breiman's
+// rule of one standard error): with some fifty cells the least loss alone is a matter of luck.
 bool clearly_better(const Setting& a, const Setting& b, const Indices& cells) {
   double sum = 0, squares = 0;
   for (const size_t i : cells) {
@@ -222,15 +213,39 @@ bool clearly_better(const Setting& a, const Setting& b, const Indices& cells) {
   return mean > std::sqrt(std::max(variance, 0.0) / count);
 }
 
+// How good the settings are when they vote together, on the cells that were left out.
+Score score_of(const CellTable& table, const Indices& left_out, const std::vector<Setting>& settings) {
+  Scorer scorer;
+  for (size_t i = 0; i < left_out.size(); ++i) {
+    Decisions sum = {};
+    for (const Setting& setting : settings)
+      for (size_t p = 0; p < setting.decisions[i].size(); ++p) sum[p] += setting.decisions[i][p];
+    scorer.add(regret_of(table.cells[left_out[i]], sum));
+  }
+  return scorer.score();
+}
+
 }  // namespace
 
 Trained train(const CellTable& table, const std::vector<size_t>& cells, const TrainOptions& options) {
-  Setting best = best_of(table, cells, kMetrics[0], options);
-  for (const Metric metric : std::span(kMetrics).subspan(1)) {
-    Setting setting = best_of(table, cells, metric, options);
-    if (clearly_better(setting, best, cells)) best = std::move(setting);
+  std::vector<Setting> settings;
+  Indices left_out;  // the same for all settings
+  for (const Metric metric : kMetrics) {
+    const std::vector<Fold> folds = folds_of(table, cells, metric, options);
+    left_out.clear();
+    for (const Fold& fold : folds)
+      left_out.insert(left_out.end(), fold.left_out.begin(), fold.left_out.end());
+    for (const double gamma : kGammas)
+      for (const double cost : kCosts) settings.push_back(validate(table, folds, {metric, cost, gamma}));
   }
-  return {Trainer(table, cells, best.metric).train(best.cost, best.gamma), best.score};
+  const Setting best = *std::min_element(settings.begin(), settings.end(),
+                                         [](const Setting& a, const Setting& b) { return a.loss < b.loss; });
+  std::erase_if(settings, [&](const Setting& setting) { return clearly_better(best, setting, cells); });
+
+  Trained trained{{table.classes, {}}, score_of(table, left_out, settings)};
+  for (const Setting& setting : settings)
+    trained.model.svms.push_back(Trainer(table, cells, setting.metric).train(setting.cost, setting.gamma));
+  return trained;
 }
 
 }  // namespace wia

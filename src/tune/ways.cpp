@@ -4,6 +4,9 @@
 #include <cmath>
 #include <numeric>
 
+#include "dispatch/rules.hpp"
+#include "tune/cost_model.hpp"
+
 namespace wia {
 namespace {
 
@@ -16,12 +19,14 @@ std::vector<double> point_of(const CallShape& call) {
   return point;
 }
 
-std::vector<size_t> by_time(const Cell& cell) {
-  std::vector<size_t> order(cell.seconds.size());
+// What is not known comes last.
+std::vector<size_t> by_time(const std::vector<double>& seconds) {
+  std::vector<size_t> order(seconds.size());
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    if (!cell.measured(a) || !cell.measured(b)) return cell.measured(a) && !cell.measured(b);
-    return cell.seconds[a] < cell.seconds[b];
+    if (std::isnan(seconds[a]) || std::isnan(seconds[b]))
+      return !std::isnan(seconds[a]) && std::isnan(seconds[b]);
+    return seconds[a] < seconds[b];
   });
   return order;
 }
@@ -72,7 +77,24 @@ Ranking nearest(const CellTable& table, const std::vector<size_t>& cells) {
         if (most[q] > least[q]) distance += std::pow((points[i][q] - at[q]) / (most[q] - least[q]), 2);
       if (distance < shortest) best = cells[i], shortest = distance;
     }
-    return by_time(table.cells[best]);
+    return by_time(table.cells[best].seconds);
+  };
+}
+
+Ranking by_standard(const CellTable& table, size_t usual) {
+  return [=, &table](const Cell& cell) {
+    const Choice choice = choose_by_standard(static_cast<size_t>(cell.call.bytes),
+                                             static_cast<int>(cell.call.ranks), nodes_of(cell.call) == 1);
+    const size_t named = table.class_of(choice.algorithm);
+    return always(named < table.classes.size() ? named : usual, table.classes.size())(cell);
+  };
+}
+
+Ranking cheapest(const CellTable& table, const std::vector<size_t>& cells) {
+  return [model = fit_costs(table, cells)](const Cell& cell) {
+    std::vector<double> seconds;
+    for (size_t c = 0; c < model.costs.size(); ++c) seconds.push_back(model.seconds(cell.call, c));
+    return by_time(seconds);
   };
 }
 

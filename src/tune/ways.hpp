@@ -10,5 +10,11 @@ Ranking always(size_t chosen, size_t classes);
 size_t best_fixed(const CellTable& table, const std::vector<size_t>& cells);
 // As in the nearest of these cells: by the logarithms of the known quantities, each over its range.
 Ranking nearest(const CellTable& table, const std::vector<size_t>& cells);
+// What the standard's table (WIA-AI-011, 6.4) prescribes, one node counted as a ring. The class of the name
+// of its algorithm; where the table of timings has none, `usual`, which for a vendor's library is a flat
+// ring.
+Ranking by_standard(const CellTable& table, size_t usual);
+// The class of the least time that a cost model fitted to these cells predicts.
+Ranking cheapest(const CellTable& table, const std::vector<size_t>& cells);
 
 }  // namespace wia

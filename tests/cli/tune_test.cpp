@@ -71,8 +71,9 @@ TEST_F(TuneCommand, ReportsAsTextAndJson) {
   Command text({"tune", "--from", path("good.csv"), "--report", "--splits", "2"});
   EXPECT_EQ(text.wait(60'000), 0) << text.error;
   EXPECT_THAT(text.output, StartsWith("A cell is "));
-  for (const char* word : {"\none all_gather: 40 cells of 80 rows", "\ntwo all_gather", "learned",
-                           "always vendor", "best fixed", "nearest neighbour", "to 32 ranks"})
+  for (const char* word :
+       {"\none all_gather: 40 cells of 80 rows", "\ntwo all_gather", "learned", "always vendor", "best fixed",
+        "nearest neighbour", "standard's rules", "cost model", "to 32 ranks"})
     EXPECT_THAT(text.output, HasSubstr(word));
   Command json({"tune", "--from", path("good.csv"), "--report", "--splits", "2", "--json", "-"});
   EXPECT_EQ(json.wait(60'000), 0) << json.error;
@@ -83,6 +84,19 @@ TEST_F(TuneCommand, ReportsAsTextAndJson) {
   EXPECT_EQ(learned["way"], "learned");
   EXPECT_GE(learned["accuracy"]["mean"], 0.8);
   EXPECT_LE(learned["regret"]["geometric_mean"], 1.05);
+}
+
+TEST_F(TuneCommand, RanksOfANodeAreFilledIn) {
+  std::string text = read("good.csv");
+  for (size_t at; (at = text.find("\none,")) != std::string::npos;) text.replace(at, 5, "\nfrontier,");
+  write("known.csv", text);
+  Command known({"tune", "--from", path("known.csv"), "--machine", "frontier", "-o", "-"});
+  EXPECT_EQ(known.wait(), 0) << known.error;
+  EXPECT_THAT(known.error, HasSubstr("frontier: 8 ranks and 4 NICs a node, from the model of this machine"));
+  EXPECT_THAT(known.output, HasSubstr("several_nodes"));
+  Command told({"tune", "--from", path("good.csv"), "--machine", "two", "--ranks-per-node", "4", "-o", "-"});
+  EXPECT_EQ(told.wait(), 0) << told.error;
+  EXPECT_THAT(told.output, HasSubstr("\"ranks_per_node\":4"));
 }
 
 TEST_F(TuneCommand, AMistakeIsOneLineThatNamesIt) {

@@ -19,12 +19,13 @@ using testing::StartsWith;
 Tuning example() {
   CollectiveTuning tuning;
   tuning.collective = Collective::all_gather;
-  tuning.svm.classes = {"small", "large", "never"};
-  tuning.svm.features = {{find_feature("log2_bytes"), 10, 22, 1}, {find_feature("log2_ranks"), 1, 4, 0.5}};
-  tuning.svm.gamma = 0.125;
-  tuning.svm.cost = 8;
-  tuning.svm.biases = {0, 1, 1};
-  tuning.svm.vectors = {{{12, 2}, {1, 0, 0}}, {{20, 2}, {-1, 0, 0}}};
+  tuning.learned.classes = {"small", "large", "never"};
+  LearnedModel::Svm& svm = tuning.learned.svms.emplace_back();
+  svm.features = {{find_feature("log2_bytes"), 10, 22, 1}, {find_feature("log2_ranks"), 1, 4, 0.5}};
+  svm.gamma = 0.125;
+  svm.cost = 8;
+  svm.biases = {0, 1, 1};
+  svm.vectors = {{{12, 2}, {1, 0, 0}}, {{20, 2}, {-1, 0, 0}}};
   tuning.evidence = {2, 5, 4, 0.5, 1, 1.0625};
   tuning.cells = {{{}, {1.5, 3, std::nullopt}}, {{}, {80, 40.25, 100}}};
   tuning.cells[0].call.bytes = 4096;
@@ -41,7 +42,7 @@ CallShape call(double bytes, double ranks) {
 }
 
 TEST(Learned, ChoosesByVotesOfPairs) {
-  const LearnedSelector selector(example().collectives[0].svm);
+  const LearnedSelector selector(example().collectives[0].learned);
   EXPECT_EQ(selector.choose(call(1 << 12, 4)), "small");
   EXPECT_EQ(selector.choose(call(1 << 20, 4)), "large");
   EXPECT_EQ(selector.choose(call(1 << 14, 16)), "small");
@@ -49,7 +50,7 @@ TEST(Learned, ChoosesByVotesOfPairs) {
 }
 
 TEST(Learned, OutsideOfWhatWasMeasuredTheNearestCounts) {
-  const LearnedSelector selector(example().collectives[0].svm);
+  const LearnedSelector selector(example().collectives[0].learned);
   for (const double bytes : {0.0, 1.0, 1023.0}) EXPECT_EQ(selector.choose(call(bytes, 1e6)), "small");
   EXPECT_EQ(selector.choose(call(1e18, 1)), "large");
   EXPECT_EQ(selector.choose(call(1 << 20, kUnknown)), "large");
@@ -58,8 +59,22 @@ TEST(Learned, OutsideOfWhatWasMeasuredTheNearestCounts) {
   EXPECT_THAT(selector.explain(call(1 << 20, kUnknown))[0].reason, HasSubstr("log2_ranks is unknown"));
 }
 
+TEST(Learned, SvmsVoteTogether) {
+  LearnedModel model = example().collectives[0].learned;
+  model.svms.push_back(model.svms[0]);
+  model.svms[1].vectors.clear();
+  model.svms[1].biases = {-100, 1, 1};  // says "large" everywhere, and no louder than 1
+  const LearnedSelector selector(model);
+  EXPECT_EQ(selector.choose(call(1 << 12, 4)), "large");
+  EXPECT_DOUBLE_EQ(selector.decide(call(1 << 12, 4))[1], 1);
+  EXPECT_GT(selector.decide(call(1 << 12, 4))[0], -0.5);
+  model.svms.push_back(model.svms[0]);
+  EXPECT_EQ(LearnedSelector(model).choose(call(1 << 12, 4)), "small");
+  EXPECT_EQ(LearnedSelector(model).choose(call(1 << 20, 4)), "large");
+}
+
 TEST(Learned, ExplainsWithTheScores) {
-  const LearnedSelector selector(example().collectives[0].svm);
+  const LearnedSelector selector(example().collectives[0].learned);
   const auto candidates = selector.explain(call(1 << 20, 4));
   ASSERT_EQ(candidates.size(), 3u);
   EXPECT_EQ(candidates[0].name, "large");
@@ -112,7 +127,7 @@ TEST_P(DamagedTuning, IsRefusedByNameAndPlace) {
   EXPECT_THAT(read.status().text(), AllOf(StartsWith("t.json: "), HasSubstr(GetParam().refusal)));
 }
 
-#define SVM "/collectives/0/svm"
+#define SVM "/collectives/0/svms/0"
 INSTANTIATE_TEST_SUITE_P(
     Damages, DamagedTuning,
     testing::Values(
@@ -122,24 +137,25 @@ INSTANTIATE_TEST_SUITE_P(
         Damage{"/conditions/source", 3, "conditions.source: is 3"},
         Damage{"/collectives/1", Json::object(), "collectives[1]: \"collective\" is missing"},
         Damage{"/collectives/0/collective", "all_join", "collectives[0].collective: is \"all_join\""},
-        Damage{"/collectives/0/classes", {"a", "b"}, "svm.pairs: are not all pairs"},
-        Damage{"/collectives/0/classes", Json::array(), "svm.pairs: are not all pairs"},
+        Damage{"/collectives/0/classes", {"a", "b"}, "collectives[0].pairs: are not all pairs"},
+        Damage{"/collectives/0/classes", Json::array(), "collectives[0].pairs: are not all pairs"},
         Damage{"/collectives/0/evidence/accuracy", 1.5, "evidence.accuracy: is 1.5"},
         Damage{"/collectives/0/evidence/regret", 0.5, "evidence.regret: is 0.5"},
         Damage{
             "/collectives/0/cells/0/times_us", {1, 2}, "cells[0].times_us: has 2 times, there are 3 classes"},
         Damage{"/collectives/0/cells/0/times_us/1", 0, "cells[0].times_us[1]: is 0"},
         Damage{"/collectives/0/cells/1/ranks", 0, "cells[1].ranks: is 0, wanted is a whole number from 1"},
-        Damage{SVM "/kernel", "linear", "svm.kernel: is \"linear\""},
-        Damage{SVM "/gamma", 0, "svm: gamma is not above 0"},
-        Damage{SVM "/gamma", "x", "svm.gamma: is \"x\""},
+        Damage{"/collectives/0/svms", Json::array(), "collectives[0]: 0 SVMs, wanted are 1 to 64"},
+        Damage{SVM "/kernel", "linear", "svms[0].kernel: is \"linear\""},
+        Damage{SVM "/gamma", 0, "svms[0]: gamma is not above 0"},
+        Damage{SVM "/gamma", "x", "svms[0].gamma: is \"x\""},
         Damage{SVM "/features/0/name", "log2_moons", "features[0].name: is \"log2_moons\""},
         Damage{SVM "/features/1/name", "log2_bytes", "the feature log2_bytes is there twice"},
         Damage{SVM "/features/0/least", 22, "features[0]: \"least\" is not below"},
         Damage{SVM "/features/0/weight", -1, "features[0].weight: is -1"},
-        Damage{SVM "/pairs/0/0", "large", "svm.pairs: are not all pairs"},
-        Damage{SVM "/biases", {0, 1}, "svm: 2 biases, wanted is one for each of 3 pairs"},
-        Damage{SVM "/biases/0", nullptr, "svm.biases[0]: is null"},
+        Damage{"/collectives/0/pairs/0/0", "large", "collectives[0].pairs: are not all pairs"},
+        Damage{SVM "/biases", {0, 1}, "svms[0]: 2 biases, wanted is one for each of 3 pairs"},
+        Damage{SVM "/biases/0", nullptr, "svms[0].biases[0]: is null"},
         Damage{SVM "/vectors/0/values", {1}, "vectors[0].values: has 1 numbers, there are 2 features"},
         Damage{SVM "/vectors/1/weights", {1}, "vectors[1].weights: has 1 numbers, there are 3 pairs"}));
 
@@ -155,7 +171,7 @@ TEST(TuningFile, AnyDamageIsSurvived) {
       auto read = tuning_from_text(bad, "t");
       if (!read.ok()) continue;
       for (const CollectiveTuning& one : read->collectives)
-        EXPECT_NE(LearnedSelector(one.svm).choose(call(1 << 20, 4)).data(), nullptr);
+        EXPECT_NE(LearnedSelector(one.learned).choose(call(1 << 20, 4)).data(), nullptr);
     }
   }
   EXPECT_THAT(tuning_from_text(std::string("\x7f\x45\x4c\x46\0", 5), "t").status().text(),

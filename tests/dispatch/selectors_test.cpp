@@ -98,10 +98,10 @@ std::shared_ptr<const Tuning> tuning_for(double ranks) {
   auto tuning = std::make_shared<Tuning>();
   CollectiveTuning one;
   one.collective = Collective::all_reduce;
-  one.svm.classes = {"ring", "two_phase/slice=32K"};
-  one.svm.features = {{find_feature("log2_bytes"), 10, 20, 0.1}};
-  one.svm.biases = {1};  // ring
-  one.svm.vectors = {};
+  one.learned.classes = {"ring", "two_phase/slice=32K"};
+  LearnedModel::Svm& svm = one.learned.svms.emplace_back();
+  svm.features = {{find_feature("log2_bytes"), 10, 20, 0.1}};
+  svm.biases = {1};  // ring
   for (const double bytes : {1024.0, 4096.0, 1048576.0}) {
     CollectiveTuning::Cell cell;
     cell.call.bytes = bytes;
@@ -149,7 +149,7 @@ TEST(Dispatcher, SaysWhoCounts) {
 
 TEST(Dispatcher, ForeignClassesAreRefused) {
   auto tuning = std::make_shared<Tuning>(*tuning_for(4));
-  tuning->collectives[0].svm.classes = {"ring", "vendor"};
+  tuning->collectives[0].learned.classes = {"ring", "vendor"};
   const Status status = check_tactics(*tuning, "t.json");
   EXPECT_NE(status.text().find("t.json: class vendor of all_reduce"), std::string::npos) << status.text();
   EXPECT_TRUE(check_tactics(*tuning_for(4), "t.json").ok());

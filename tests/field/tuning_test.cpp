@@ -12,9 +12,10 @@ namespace {
 Tuning tuning_of(int ranks, double bytes) {
   CollectiveTuning one;
   one.collective = Collective::all_reduce;
-  one.svm.classes = {"ring", "two_phase/slice=32K", "halving_doubling"};
-  one.svm.features = {{find_feature("log2_bytes"), 3, 20, 0.1}};
-  one.svm.biases = {1, 1, 1};
+  one.learned.classes = {"ring", "two_phase/slice=32K", "halving_doubling"};
+  LearnedModel::Svm& svm = one.learned.svms.emplace_back();
+  svm.features = {{find_feature("log2_bytes"), 3, 20, 0.1}};
+  svm.biases = {1, 1, 1};
   CollectiveTuning::Cell cell;
   cell.call.bytes = bytes;
   cell.call.ranks = ranks;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <fstream>
 
+#include "tune/cost_model.hpp"
 #include "tune/folds.hpp"
 #include "tune/report.hpp"
 #include "tune/svm.hpp"
@@ -100,6 +101,38 @@ TEST(Learn, TablesOfAlmostNothing) {
   EXPECT_EQ(sparse.choose(table.cells[5].call), "wide");
 }
 
+TEST(CostModel, FindsWhatTimesWereMadeOf) {
+  CellTable table = example();
+  for (Cell& cell : table.cells) {
+    const double ranks = cell.call.ranks;  // no node is told: each rank is one
+    cell.seconds = {2e-6 + 3e-6 * (ranks - 1) + 1e-10 * cell.call.bytes * (ranks - 1) / ranks,
+                    5e-6 + 4e-6 * std::log2(ranks) + 3e-10 * cell.call.bytes * (ranks - 1) / ranks, kUnknown};
+  }
+  table.cells[7].seconds[0] *= 100;  // an accident
+  const CostModel model = fit_costs(table, all_of(table));
+  for (size_t i = 0; i < table.cells.size(); ++i) {
+    const Cell& cell = table.cells[i];
+    EXPECT_NEAR(model.seconds(cell.call, 0) / cell.seconds[0], i == 7 ? 0.01 : 1, 0.02) << i;
+    EXPECT_NEAR(model.seconds(cell.call, 1) / cell.seconds[1], 1, 0.02) << i;
+  }
+  EXPECT_EQ(cheapest(table, all_of(table))(table.cells[0]).back(), 2u);
+}
+
+// A class that is best within a node alone.
+TEST(Learn, OneNodeSaysLittleOfSeveral) {
+  CellTable table = example();
+  for (Cell& cell : table.cells) {
+    cell.call.ranks_per_node = 2;
+    cell.seconds = {cell.call.ranks == 2 ? 1.0 : 20.0, 2, 3};
+  }
+  std::vector<size_t> known;
+  for (size_t i = 0; i < table.cells.size(); ++i)
+    if (table.cells[i].call.ranks != 4) known.push_back(i);
+  const LearnedSelector selector(train(table, known, {}).model);
+  for (const Cell& cell : table.cells)
+    EXPECT_EQ(selector.choose_class(cell.call), cell.best()) << cell.call.ranks << " " << cell.call.bytes;
+}
+
 TEST(Ways, ChooseAsTheyAreNamed) {
   CellTable table = example();
   for (Cell& cell : table.cells) cell.seconds[0] = kUnknown;
@@ -107,6 +140,12 @@ TEST(Ways, ChooseAsTheyAreNamed) {
   EXPECT_EQ(choice_in(table.cells[0], always(0, 3)(table.cells[0])), 1u);
   const auto all = all_of(table);
   EXPECT_EQ(score_of(table, all, nearest(table, all)).accuracy, 1);
+  table.classes = {"vendor", "other", "hierarchical"};
+  Cell& cell = table.cells[0];
+  cell.call.bytes = 1 << 20;
+  EXPECT_THAT(by_standard(table, 0)(cell), ElementsAre(2, 0, 1));
+  cell.call.nodes = 1;
+  EXPECT_THAT(by_standard(table, 0)(cell), ElementsAre(0, 1, 2));
   EXPECT_GE(score_of(table, all, always(best_fixed(table, all), 3)).regret, 1);
 }
 
@@ -117,10 +156,10 @@ TEST(Learn, SupercomputersAsWellAsPublished) {
   if (!std::ifstream(shared_timings())) GTEST_SKIP() << shared_timings() << " is not there";
   auto timings = read_timings(shared_timings());
   ASSERT_TRUE(timings.ok()) << timings.status().text();
+  for (Timing& row : timings->rows) row.call.ranks_per_node = row.machine == "frontier" ? 8 : 4;
   const auto tables = cells_of(*timings);
   ASSERT_EQ(tables.size(), 3u);
   const double wanted[] = {0.85, 0.90, 0.909};
-  const double most_regret[] = {1.03, 1.06, 1.03};  // 1.03 is not reached for Frontier's reduce-scatter
   for (size_t i = 0; i < 3; ++i) {
     const TableReport report = report_on(tables[i], {});
     const auto& learned = report.ways[0].splits;
@@ -129,7 +168,7 @@ TEST(Learn, SupercomputersAsWellAsPublished) {
     // Two standard errors of the mean over the splits are left to luck.
     const double luck = 2 * within.deviation / std::sqrt(static_cast<double>(learned.size()));
     EXPECT_GE(within.mean + luck, wanted[i]) << tables[i].machine << name_of(tables[i].collective);
-    EXPECT_LE(regret, most_regret[i]) << tables[i].machine << name_of(tables[i].collective);
+    EXPECT_LE(regret, 1.03) << tables[i].machine << name_of(tables[i].collective);
     for (const WayReport& way : report.ways) {
       if (way.name != "best fixed" && !way.name.starts_with("always")) continue;
       EXPECT_LT(regret - 1, (geometric_mean(way.splits, &Score::regret) - 1) / 2) << way.name;

@@ -200,7 +200,7 @@ TEST(MeasuringPlan, AFileWithoutRoundsCountsAsOneRound) {
   Tuning before;
   CollectiveTuning& tuning = before.collectives.emplace_back();
   tuning.collective = Collective::all_reduce;
-  tuning.svm.classes = {"quick", "other", "ring/slice=16K"};
+  tuning.learned.classes = {"quick", "other", "ring/slice=16K"};
   tuning.cells.push_back({machine.make(Collective::all_reduce, 8).call, {1.5, 9, 2}});
   MeasuringPlan plan = machine.plan(machine.cells({Collective::all_reduce}, {8}), {60, {}, false});
   plan.take_over(before);
@@ -245,7 +245,7 @@ TEST(Measured, InTheFileTheChoiceIsTheFastest) {
   const Tuning tuning = tuning_of({other, cell}, "here", {});
   ASSERT_EQ(tuning.collectives.size(), 1u);
   const CollectiveTuning& one = tuning.collectives[0];
-  EXPECT_THAT(one.svm.classes, ElementsAre("lucky", "rule"));
+  EXPECT_THAT(one.learned.classes, ElementsAre("lucky", "rule"));
   ASSERT_EQ(one.cells.size(), 2u);
   EXPECT_EQ(one.cells[0].call.bytes, 8);
   EXPECT_DOUBLE_EQ(*one.cells[0].times_us[0], 10 * 1.001);
@@ -264,10 +264,11 @@ TEST(Measured, OneClassAloneCanBeWrittenAndRead) {
   cell.call.ranks = 2;
   cell.classes = {measured("rule", {10})};
   const Tuning tuning = tuning_of({cell}, "here", {});
-  EXPECT_THAT(tuning.collectives.at(0).svm.vectors, IsEmpty());
+  for (const LearnedModel::Svm& svm : tuning.collectives.at(0).learned.svms)
+    EXPECT_THAT(svm.vectors, IsEmpty());
   auto again = tuning_from_text(to_text(tuning), "text");
   ASSERT_TRUE(again.ok()) << again.status().text();
-  EXPECT_EQ(LearnedSelector(again->collectives[0].svm).choose(cell.call), "rule");
+  EXPECT_EQ(LearnedSelector(again->collectives[0].learned).choose(cell.call), "rule");
 }
 
 }  // namespace
