@@ -176,7 +176,7 @@ class Simulator {
     auto result = name == "auto" ? simulate_best(model_, call) : simulate(model_, call, name);
     if (!result || options_.trace.empty()) return result;
     Trace trace(kTracedActivities);
-    auto again = simulate(model_, call, result->algorithm, &trace);
+    auto again = simulate(model_, call, result->algorithm, result->slicing, &trace);
     if (!again) return again;
     write_text(trace.text(fmt::format("{} {} of {} bytes, {} ranks of {}", name_of(call.collective),
                                       result->algorithm, call.bytes, call.ranks, model_.name)),

@@ -18,9 +18,9 @@ class Planner {
  public:
   Planner(const MachineModel& model, const SimulatedCall& call) : model_(model), call_(call) {}
 
-  Result<SimulatedPlan> of_table(const std::string& name) {
+  Result<SimulatedPlan> of_table(const std::string& name, Slicing slicing) {
     plan_.algorithm = name;
-    WIA_RETURN_IF_ERROR(add(Teams::all, call_.collective, name, call_.bytes, true));
+    WIA_RETURN_IF_ERROR(add(Teams::all, call_.collective, name, call_.bytes, slicing == Slicing::library));
     return std::move(plan_);
   }
 
@@ -153,12 +153,13 @@ SimulatedStage::Seat SimulatedStage::seat_of(int rank) const {
   return {&teams[static_cast<size_t>(rank % first.stride)], rank / first.stride};
 }
 
-Result<SimulatedPlan> make_plan(const MachineModel& model, const SimulatedCall& call, const std::string& algorithm) {
+Result<SimulatedPlan> make_plan(const MachineModel& model, const SimulatedCall& call, const std::string& algorithm,
+                                Slicing slicing) {
   if (model.one_node() && call.ranks > model.ranks_per_node)
     return Status::error(Code::invalid_argument, "{} has no network: at most {} ranks, not {}", model.name,
                          model.ranks_per_node, call.ranks);
   Planner planner(model, call);
-  return algorithm == kPccl ? planner.of_pccl() : planner.of_table(algorithm);
+  return algorithm == kPccl ? planner.of_pccl() : planner.of_table(algorithm, slicing);
 }
 
 }  // namespace wia

@@ -51,7 +51,10 @@ struct SimulatedPlan {
 // The names beside the table's that simulate a stage or more.
 inline constexpr std::string_view kPccl = "pccl";
 
+// Of a name of the table: as the library slices, or each chunk whole.
+enum class Slicing { library, whole };
 // Buffers hold float32. Errors say what does not go with what.
-Result<SimulatedPlan> make_plan(const MachineModel& model, const SimulatedCall& call, const std::string& algorithm);
+Result<SimulatedPlan> make_plan(const MachineModel& model, const SimulatedCall& call, const std::string& algorithm,
+                                Slicing slicing = Slicing::library);
 
 }  // namespace wia

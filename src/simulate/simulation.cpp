@@ -112,9 +112,9 @@ class Simulation {
 }  // namespace
 
 Result<SimulationResult> simulate(const MachineModel& model, const SimulatedCall& call, const std::string& algorithm,
-                                  Trace* trace) {
+                                  Slicing slicing, Trace* trace) {
   const auto begin = std::chrono::steady_clock::now();
-  auto plan = make_plan(model, call, algorithm);
+  auto plan = make_plan(model, call, algorithm, slicing);
   if (!plan) return plan.take_status();
   Simulation simulation(model, *plan, call.ranks, trace);
   if (Status status = simulation.run(); !status.ok()) return status;
@@ -123,6 +123,7 @@ Result<SimulationResult> simulate(const MachineModel& model, const SimulatedCall
   result.end = simulation.end();
   result.messages = simulation.messages();
   result.slices = plan->slices;
+  result.slicing = slicing;
   result.seconds = seconds_since(begin);
   return result;
 }
@@ -157,12 +158,13 @@ std::vector<std::string> candidates(const SimulatedCall& call) {
 Result<SimulationResult> simulate_best(const MachineModel& model, const SimulatedCall& call) {
   std::optional<SimulationResult> best;
   double seconds = 0;
-  for (const std::string& name : candidates(call)) {
-    auto result = simulate(model, call, name);
-    if (!result) return result;
-    seconds += result->seconds;
-    if (!best || result->end.us < best->end.us) best = std::move(*result);
-  }
+  for (const std::string& name : candidates(call))
+    for (const Slicing slicing : {Slicing::whole, Slicing::library}) {
+      auto result = simulate(model, call, name, slicing);
+      if (!result) return result;
+      seconds += result->seconds;
+      if (!best || result->end.us < best->end.us) best = std::move(*result);
+    }
   best->seconds = seconds;
   return std::move(*best);
 }
