@@ -1,7 +1,8 @@
-// Events in the order of their time, those of one time in the order in which they were added. Not thread safe.
+// Events in the order of their time, those of one time in the order in which they were added. Not thread
+// safe.
 //
-// Millions may be waiting. Those of the next few microseconds are in a heap, which so stays in the caches; those
-// later lie unsorted in buckets.
+// Millions may be waiting. Those of the next few microseconds are in a heap, which so stays in the caches;
+// those later lie unsorted in buckets.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -54,7 +55,7 @@ class EventQueue {
     return a.us != b.us ? a.us > b.us : a.number > b.number;
   }
 
-  std::vector<Event> near_;                        // a heap: bucket_ and before
+  std::vector<Event> near_;                     // a heap: bucket_ and before
   std::map<uint64_t, std::vector<Event>> far_;  // by bucket
   uint64_t bucket_ = 0, next_ = 0;
 };
