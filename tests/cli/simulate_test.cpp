@@ -19,7 +19,9 @@ using testing::StartsWith;
 struct SimulateMistake {
   std::vector<std::string> arguments, words;
 };
-void PrintTo(const SimulateMistake& mistake, std::ostream* out) { *out << testing::PrintToString(mistake.arguments); }
+void PrintTo(const SimulateMistake& mistake, std::ostream* out) {
+  *out << testing::PrintToString(mistake.arguments);
+}
 
 class SimulateUsage : public testing::TestWithParam<SimulateMistake> {};
 
@@ -39,31 +41,35 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         SimulateMistake{{"all", "--ranks", "8"}, {"--machine"}},
         SimulateMistake{{"all", "--machine", "frontier"}, {"--ranks"}},
-        SimulateMistake{{"all", "--machine", "summit", "--ranks", "8"}, {"--machine", "\"summit\"", "perlmutter"}},
+        SimulateMistake{{"all", "--machine", "summit", "--ranks", "8"},
+                        {"--machine", "\"summit\"", "perlmutter"}},
         SimulateMistake{{"frob", "--machine", "frontier", "--ranks", "8"}, {"COLLECTIVE", "\"frob\""}},
         SimulateMistake{{"all", "--machine", "frontier", "--ranks", "0"}, {"--ranks", "\"0\""}},
-        SimulateMistake{{"all", "--machine", "frontier", "--ranks", "8", "--sizes", "1X"}, {"--sizes", "\"1X\""}},
-        SimulateMistake{{"all", "--machine", "frontier", "--ranks", "8", "--sizes", "0"}, {"--sizes", "\"0\""}},
+        SimulateMistake{{"all", "--machine", "frontier", "--ranks", "8", "--sizes", "1X"},
+                        {"--sizes", "\"1X\""}},
+        SimulateMistake{{"all", "--machine", "frontier", "--ranks", "8", "--sizes", "0"},
+                        {"--sizes", "\"0\""}},
         SimulateMistake{{"all", "--machine", "frontier", "--ranks", "8", "--algorithm", "frob"},
                         {"--algorithm", "\"frob\""}},
         SimulateMistake{{"all", "--machine", "frontier", "--ranks", "8", "--trace", "t.json"}, {"--trace"}},
         SimulateMistake{{"all", "--machine", "frontier", "--ranks", "8", "--json", "/nowhere/at/all"},
                         {"--json", "/nowhere/at/all"}},
-        SimulateMistake{{"all", "--machine", "/nowhere/m.json", "--ranks", "8"}, {"--machine", "/nowhere/m.json"}}));
+        SimulateMistake{{"all", "--machine", "/nowhere/m.json", "--ranks", "8"},
+                        {"--machine", "/nowhere/m.json"}}));
 
 TEST(SimulateCommand, ShowsTheVendorPcclAndTheBest) {
   Command command({"simulate", "all", "--machine", "frontier", "--ranks", "32", "--sizes", "16M"});
   ASSERT_EQ(command.wait(), 0) << command.error;
   EXPECT_THAT(command.output, StartsWith("# frontier: "));
-  for (const char* line : {"\nall_gather, 32 ranks on 4 nodes\n", "16M vendor ", "16M vendor-pathological ", "16M pccl ",
-                           "\nreduce_scatter, 32 ranks", "\nall_reduce, 32 ranks"})
+  for (const char* line : {"\nall_gather, 32 ranks on 4 nodes\n", "16M vendor ", "16M vendor-pathological ",
+                           "16M pccl ", "\nreduce_scatter, 32 ranks", "\nall_reduce, 32 ranks"})
     EXPECT_THAT(command.output, HasSubstr(line));
   EXPECT_THAT(command.output, ContainsRegex("16M [a-z_:]+ \\*"));
 }
 
 TEST(SimulateCommand, JsonIsAllOfStdout) {
-  Command command({"simulate", "all_gather", "--machine", "perlmutter", "--ranks", "8,16", "--sizes", "1M,4M", "--json",
-                   "-"});
+  Command command({"simulate", "all_gather", "--machine", "perlmutter", "--ranks", "8,16", "--sizes", "1M,4M",
+                   "--json", "-"});
   ASSERT_EQ(command.wait(), 0) << command.error;
   const Json report = Json::parse(command.output);
   EXPECT_EQ(report["schema"], "wia.simulation/1");
@@ -79,8 +85,8 @@ TEST(SimulateCommand, JsonIsAllOfStdout) {
 
 TEST(SimulateCommand, WritesATimeline) {
   const std::string path = testing::TempDir() + "/timeline.json";
-  Command command({"simulate", "all_reduce", "--machine", "dgx-h100", "--ranks", "16", "--sizes", "1M", "--algorithm",
-                   "hierarchical", "--trace", path});
+  Command command({"simulate", "all_reduce", "--machine", "dgx-h100", "--ranks", "16", "--sizes", "1M",
+                   "--algorithm", "hierarchical", "--trace", path});
   ASSERT_EQ(command.wait(), 0) << command.error;
   auto text = read_file(path, 1 << 24);
   ASSERT_TRUE(text.ok()) << text.status().text();
