@@ -12,6 +12,7 @@ if(TARGET wia_cli)
   file(RELATIVE_PATH library_from_command ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
   set_target_properties(wia_cli PROPERTIES INSTALL_RPATH "$ORIGIN/${library_from_command}")
   install(TARGETS wia_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/machines DESTINATION ${CMAKE_INSTALL_DATADIR}/wia FILES_MATCHING PATTERN "*.json")
 endif()
 
 install(EXPORT wiaTargets NAMESPACE wia:: DESTINATION ${package_folder})
