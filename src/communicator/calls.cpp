@@ -6,14 +6,12 @@
 #include "base/machine.hpp"
 #include "communicator/communicator.hpp"
 #include "dispatch/rules.hpp"
+#include "engine/slicing.hpp"
 
 namespace wia {
 namespace {
 
-constexpr size_t kSmallestSlice = size_t{16} << 10;
-constexpr size_t kLargestWindow = 8;
-constexpr size_t kAlignedFrom = 4096;  // chunks of so many bytes begin on a cache line
-constexpr size_t kDirectFrom = 4096;   // smaller messages are cheaper to copy than to confirm
+constexpr size_t kDirectFrom = 4096;  // smaller messages are cheaper to copy than to confirm
 
 // Offsets of chunks that lie one behind the other.
 void fill_offsets(const size_t* counts, const size_t* offsets, int ranks, std::vector<size_t>* copy) {
@@ -83,6 +81,23 @@ void Communicator::set_buffers(const Call& call, Binding* binding) const {
     binding->input = rank_ == call.root ? binding->output : nullptr;
 }
 
+// The v-variants: blocks of lengths that the caller gives.
+void Communicator::set_given_chunks(const Call& call, Operation* operation) const {
+  const auto ranks = static_cast<uint32_t>(size());
+  operation->counts.assign(call.counts, call.counts + ranks);
+  fill_offsets(call.counts, call.offsets, size(), &operation->offsets);
+  const Extents blocks = Extents::given(operation->counts.data(), operation->offsets.data(), ranks);
+  const Extents own = Extents::even(call.counts[rank_], 1);
+  Binding& b = operation->binding;
+  const bool gathers = call.collective == Collective::all_gather || call.collective == Collective::gather;
+  b.input_extents = gathers ? own : blocks;
+  b.output_extents = gathers || call.collective == Collective::all_to_all ? blocks : own;
+  if (!call.recv_counts) return;
+  operation->recv_counts.assign(call.recv_counts, call.recv_counts + ranks);
+  fill_offsets(call.recv_counts, call.recv_offsets, size(), &operation->recv_offsets);
+  b.output_extents = Extents::given(operation->recv_counts.data(), operation->recv_offsets.data(), ranks);
+}
+
 Status Communicator::bind(const Call& call, Operation* operation) {
   operation->settings = 0;
   const auto ranks = static_cast<uint32_t>(size());
@@ -100,85 +115,21 @@ Status Communicator::bind(const Call& call, Operation* operation) {
 
   b.raw_bytes = size_of(call.dtype);
   set_buffers(call, &b);
-  if (call.counts) {
-    operation->counts.assign(call.counts, call.counts + ranks);
-    fill_offsets(call.counts, call.offsets, size(), &operation->offsets);
-  }
-  const Extents blocks = call.counts
-                             ? Extents::given(operation->counts.data(), operation->offsets.data(), ranks)
-                             : Extents::even(call.count * ranks, ranks);
-  const Extents own = Extents::even(call.counts ? call.counts[rank_] : call.count, 1);
-  const auto split = [&](uint32_t chunks) {
-    const size_t chunk_bytes = chunks ? call.count * b.raw_bytes / chunks : 0;
-    return Extents::even(call.count, chunks,
-                         chunk_bytes >= kAlignedFrom ? std::max<size_t>(64 / b.raw_bytes, 1) : 1);
-  };
-  switch (call.collective) {
-    case Collective::all_reduce:
-    case Collective::reduce:
-    case Collective::broadcast:
-      b.input_extents = b.output_extents = split(schedule.output_chunks());
-      break;
-    case Collective::all_gather:
-    case Collective::gather:
-      b.input_extents = own, b.output_extents = blocks;
-      break;
-    case Collective::reduce_scatter:
-    case Collective::scatter:
-      b.input_extents = blocks, b.output_extents = own;
-      break;
-    case Collective::all_to_all:
-      b.input_extents = b.output_extents = blocks;
-      if (call.recv_counts) {
-        operation->recv_counts.assign(call.recv_counts, call.recv_counts + ranks);
-        fill_offsets(call.recv_counts, call.recv_offsets, size(), &operation->recv_offsets);
-        b.output_extents =
-            Extents::given(operation->recv_counts.data(), operation->recv_offsets.data(), ranks);
-      }
-      break;
-    case Collective::barrier:
-      break;
-  }
+  if (call.counts)
+    set_given_chunks(call, operation);
+  else
+    set_even_chunks(call.collective, call.count, size(), schedule, &b);
   b.measure();
-  choose_slices(call, &b, schedule);
+  b.marks_ends = call.recv_counts != nullptr;
+  b.direct_from = kDirectFrom;
+  // What all ranks of the node read and write together leaves the caches anyway.
+  b.streaming = (b.input_bytes + b.output_bytes) * ranks > last_level_cache_bytes() / 4 * 3;
+  set_slices(schedule, {size(), slice_bytes_, staging_bytes_}, &b);
   operation->call = call;
   operation->settings = settings_;
   operation->signature = sign(call, *cached.value()->algorithm, size());
   resign(++sequence_, &operation->signature);
   return {};
-}
-
-// Slices let the ranks work at the same time: one copies in what another copies out. The length of a slice
-// must be the same on all ranks, so it depends on nothing that only this rank knows; the window is this
-// rank's own affair.
-void Communicator::choose_slices(const Call& call, Binding* binding, const Schedule& schedule) const {
-  const uint64_t longest = std::max(binding->input_extents.longest(), binding->output_extents.longest());
-  const size_t element = std::max(binding->raw_bytes, binding->partial_bytes());
-  const uint32_t chunks = std::max({schedule.input_chunks(), schedule.output_chunks(), 1u});
-  // All that one slice stages fits four times, and one message of all chunks fits at all.
-  const size_t staging = staging_bytes_;
-  const size_t most = std::min({slice_bytes_, staging / 4 / (static_cast<size_t>(size()) + 2) / 64 * 64,
-                                staging / 4 / chunks / 64 * 64});
-  size_t bytes = most;
-  if (!call.recv_counts)
-    bytes = std::clamp(longest * element / 4 / 64 * 64, std::min(kSmallestSlice, most), most);
-  const uint64_t elements = std::max<uint64_t>(bytes / element, 1);
-  binding->marks_ends = call.recv_counts != nullptr;
-  const uint64_t all = longest + (binding->marks_ends ? 1 : 0);
-  binding->slices = all <= elements ? 1 : static_cast<uint32_t>((all + elements - 1) / elements);
-  binding->slice_elements = binding->slices == 1 ? longest : elements;
-  // Staging is given back in order: if it could not hold all slices in flight, lanes that are ahead would
-  // keep the others from ever sending. Three blocks more: what is lost where the ring wraps.
-  const size_t block = binding->slice_elements * element + 64;
-  const size_t one = std::max<size_t>(schedule.staged_chunks(), 1) * block,
-               spare = 3 * schedule.max_message_chunks() * block;
-  const size_t fitting = staging > spare ? (staging - spare) / one : 1;
-  binding->window = static_cast<uint32_t>(
-      std::clamp<size_t>(fitting, 1, std::min<size_t>(binding->slices, kLargestWindow)));
-  binding->direct_from = kDirectFrom;
-  // What all ranks of the node read and write together leaves the caches anyway.
-  const size_t footprint = (binding->input_bytes + binding->output_bytes) * static_cast<size_t>(size());
-  binding->streaming = footprint > last_level_cache_bytes() / 4 * 3;
 }
 
 Result<const Reducer*> Communicator::reducer_for(const Call& call) {

@@ -127,9 +127,9 @@ class Communicator : public Progressible, public std::enable_shared_from_this<Co
   Status bind(const Call& call, Operation* operation);
   bool is_repeated(const Call& call, const Operation& operation) const;
   void set_buffers(const Call& call, Binding* binding) const;
+  void set_given_chunks(const Call& call, Operation* operation) const;
   Result<const CachedSchedule*> schedule_for(const Call& call);
   Result<const Reducer*> reducer_for(const Call& call);
-  void choose_slices(const Call& call, Binding* binding, const Schedule& schedule) const;
   Status run_inline(const Operation& operation, std::unique_lock<std::mutex>& lock);
   Status execution_failed(const Operation& operation) const;
   bool progress();  // true if anything moved
