@@ -50,8 +50,7 @@ class NodeZone {
   }
   std::vector<s4u::Link*> ends_of_way(const char* what, size_t count, const Way& way, double bandwidth) {
     std::vector<s4u::Link*> links;
-    for (size_t i = 0; i < count; ++i)
-      links.push_back(link(what, i, bandwidth, seconds(way.alpha_us) / 2));
+    for (size_t i = 0; i < count; ++i) links.push_back(link(what, i, bandwidth, seconds(way.alpha_us) / 2));
     return links;
   }
 
@@ -59,8 +58,9 @@ class NodeZone {
     const double bandwidth = bytes_per_second(machine_.node.bandwidth_GBps);
     const auto out = ends_of_way("port-out", hosts_.size(), machine_.node, bandwidth),
                in = ends_of_way("port-in", hosts_.size(), machine_.node, bandwidth);
-    s4u::Link* all =
-        machine_.node_total_GBps.value ? link("all", 0, bytes_per_second(machine_.node_total_GBps), 0) : nullptr;
+    s4u::Link* all = machine_.node_total_GBps.value
+                         ? link("all", 0, bytes_per_second(machine_.node_total_GBps), 0)
+                         : nullptr;
     for (size_t a = 0; a < hosts_.size(); ++a)
       for (size_t b = 0; b < hosts_.size(); ++b) {
         if (a == b) continue;
@@ -73,7 +73,8 @@ class NodeZone {
   // Ranks share NICs, or a rank stripes over several, which then are one.
   void join_router() {
     const int nics = std::min(machine_.nics_per_node, machine_.ranks_per_node);
-    const double bandwidth = bytes_per_second(machine_.network.bandwidth_GBps) * machine_.nics_per_node / nics;
+    const double bandwidth =
+        bytes_per_second(machine_.network.bandwidth_GBps) * machine_.nics_per_node / nics;
     const auto out = ends_of_way("nic-out", static_cast<size_t>(nics), machine_.network, bandwidth),
                in = ends_of_way("nic-in", static_cast<size_t>(nics), machine_.network, bandwidth);
     for (size_t r = 0; r < hosts_.size(); ++r) {
@@ -93,10 +94,9 @@ class NodeZone {
 
 void configure_simgrid() {
   xbt_log_control_set("xbt_cfg.thresh:warning");  // else it reports each of these
-  for (const char* setting :
-       {"network/model:CM02", "network/bandwidth-factor:1", "network/latency-factor:1", "network/weight-S:0",
-        "network/TCP-gamma:0", "network/crosstraffic:0", "surf/precision:1e-11", "maxmin/precision:1e-9",
-        "contexts/stack-size:64"})
+  for (const char* setting : {"network/model:CM02", "network/bandwidth-factor:1", "network/latency-factor:1",
+                              "network/weight-S:0", "network/TCP-gamma:0", "network/crosstraffic:0",
+                              "surf/precision:1e-11", "maxmin/precision:1e-2", "contexts/stack-size:256"})
     s4u::Engine::set_config(setting);
 }
 
@@ -114,9 +114,10 @@ std::vector<s4u::Host*> build_platform(const MachineModel& machine, int ranks, F
   };
   const bool ideal = fabric == Fabric::ideal;
   const double injected = bytes_per_second(machine.network.bandwidth_GBps) * machine.nics_per_node;
-  s4u::create_dragonfly_zone("fabric", nullptr, {{groups, 1}, {1, 1}, {routers, 1}, kNodesPerRouter},
-                             s4u::ClusterCallbacks(leaf), ideal ? kUnlimited : injected, 0,
-                             ideal ? s4u::Link::SharingPolicy::FATPIPE : s4u::Link::SharingPolicy::SPLITDUPLEX)
+  s4u::create_dragonfly_zone(
+      "fabric", nullptr, {{groups, 1}, {1, 1}, {routers, 1}, kNodesPerRouter}, s4u::ClusterCallbacks(leaf),
+      ideal ? kUnlimited : injected, 0,
+      ideal ? s4u::Link::SharingPolicy::FATPIPE : s4u::Link::SharingPolicy::SPLITDUPLEX)
       ->seal();
   return hosts;
 }

@@ -1,15 +1,20 @@
 // Replays the schedules of all ranks in SimGrid, an engine of others, over the platform that a machine model
 // describes. Prints one line of JSON.
 //
-//   simgrid_replay MACHINE COLLECTIVE ALGORITHM RANKS BYTES [--slices K] [--window W] [--fabric ideal|minimal]
+//   simgrid_replay MACHINE COLLECTIVE ALGORITHM RANKS BYTES [--slices K] [--window W] [--fabric
+//   ideal|minimal]
 //
-// Each lane of each rank is an actor that takes its steps in order: a send leaves without waiting for its
-// receiver, a receive waits for the message, reductions and copies are work of the rank's host. What src/simulate
-// makes of the same schedules is not used: only the figures of the machine are common.
+// Each lane of each rank is an actor that takes its steps in order: a send is queued, a receive waits for the
+// message, reductions and copies are work of the rank's host. Each rank has two queues, inside the node and
+// out of it, each an actor that keeps a few messages on their way at a time, whether their receivers wait for
+// them or not. What src/simulate makes of the same schedules is not used: only the figures of the machine are
+// common.
 #include <fmt/core.h>
 
+#include <array>
 #include <chrono>
 #include <cstring>
+#include <deque>
 #include <memory>
 #include <string>
 #include <utility>
@@ -24,7 +29,8 @@ namespace wia {
 namespace {
 
 namespace s4u = simgrid::s4u;
-constexpr uint64_t kElement = 4;  // bytes: float32
+constexpr uint64_t kElement = 4;    // bytes: float32
+constexpr size_t kOnTheirWay = 16;  // messages of one queue
 
 struct Options {
   std::string machine, collective, algorithm;
@@ -46,6 +52,36 @@ double work(uint64_t bytes, const Figure& gigabytes_per_second) {
 void work_for(double nanoseconds) {
   if (nanoseconds > 0) s4u::this_actor::execute(nanoseconds);
 }
+
+// Messages leave in the order in which they were queued.
+class Queue {
+ public:
+  void start(s4u::Host* host) {
+    s4u::Actor::create("queue", host, [this] { run(); })->daemonize();
+  }
+  void push(s4u::Mailbox* to, uint64_t bytes) {
+    messages_.emplace_back(to, bytes);
+    waiting_->release();
+  }
+
+ private:
+  void run() {
+    static char payload;
+    std::deque<s4u::CommPtr> travelling;
+    for (;;) {
+      waiting_->acquire();
+      const auto [to, bytes] = messages_.front();
+      messages_.pop_front();
+      travelling.push_back(to->put_async(&payload, bytes));
+      if (travelling.size() < kOnTheirWay) continue;
+      travelling.front()->wait();
+      travelling.pop_front();
+    }
+  }
+
+  std::deque<std::pair<s4u::Mailbox*, uint64_t>> messages_;
+  s4u::SemaphorePtr waiting_ = s4u::Semaphore::create(0);
+};
 
 class Replay {
  public:
@@ -73,14 +109,17 @@ class Replay {
   }
 
   void start(const std::vector<s4u::Host*>& hosts) {
-    for (size_t r = 0; r < ranks_.size(); ++r)
+    for (size_t r = 0; r < ranks_.size(); ++r) {
+      for (Queue& queue : ranks_[r]->queues) queue.start(hosts[r]);
       for (int l = 0; l < ranks_[r]->schedule.lanes(); ++l) {
-        const auto actor = s4u::Actor::create("lane", hosts[r], [this, r, l] { run(static_cast<int>(r), l); });
+        const auto actor =
+            s4u::Actor::create("lane", hosts[r], [this, r, l] { run(static_cast<int>(r), l); });
         // Messages travel at once, whether their receiver waits already or not.
         for (const Step& step : ranks_[r]->schedule.lane(l))
           if (step.kind == Kind::recv || step.kind == Kind::recv_reduce)
             mailbox(step.peer, static_cast<int>(r), step)->set_receiver(actor);
       }
+    }
   }
   uint64_t messages() const { return messages_; }
 
@@ -93,6 +132,7 @@ class Replay {
     explicit Rank(Schedule s) : schedule(std::move(s)) {}
     Schedule schedule;
     std::vector<Lane> lanes;
+    std::array<Queue, 2> queues;  // inside the node; out of it
     s4u::MutexPtr mutex;
     s4u::ConditionVariablePtr moved;
   };
@@ -100,6 +140,8 @@ class Replay {
   static s4u::Mailbox* mailbox(int from, int to, const Step& step) {
     return s4u::Mailbox::by_name(fmt::format("{}>{}:{}", from, to, step.tag));
   }
+
+  int node_of(int rank) const { return rank / machine_.ranks_per_node; }
 
   uint64_t bytes(const Step& step, uint32_t slice) const {
     const Extents& extents = step.extent.buffer() == Buffer::input ? input_ : output_;
@@ -132,7 +174,8 @@ class Replay {
       for (const Step& step : rank.schedule.lane(l)) {
         const Lane& other = rank.lanes[step.wait_lane];
         wait_until(rank, [&] {
-          return other.slice > lane.slice || (other.slice == lane.slice && other.position >= step.wait_position);
+          return other.slice > lane.slice ||
+                 (other.slice == lane.slice && other.position >= step.wait_position);
         });
         execute(r, step, lane.slice);
         ++lane.position;
@@ -145,7 +188,6 @@ class Replay {
   }
 
   void execute(int r, const Step& step, uint32_t slice) {
-    static char payload;
     const uint64_t size = bytes(step, slice);
     if (size == 0 && slice > 0) return;
     const double overhead = machine_.overhead_us.value.value_or(0) * 1e3;
@@ -153,7 +195,8 @@ class Replay {
       case Kind::send:
         ++messages_;
         work_for(overhead);
-        mailbox(r, step.peer, step)->put_init(&payload, size)->detach();
+        ranks_[static_cast<size_t>(r)]->queues[node_of(r) != node_of(step.peer)].push(
+            mailbox(r, step.peer, step), size);
         break;
       case Kind::recv:
       case Kind::recv_reduce:
@@ -236,7 +279,8 @@ int replay(int argc, char** argv) {
              R"("messages":{},"seconds":{:.3f}}})"
              "\n",
              options.collective, options.algorithm, options.ranks, options.bytes, options.slices,
-             s4u::Engine::get_clock() * 1e6 + machine.call_us.value.value_or(0), run.messages(), spent.count());
+             s4u::Engine::get_clock() * 1e6 + machine.call_us.value.value_or(0), run.messages(),
+             spent.count());
   return 0;
 }
 
