@@ -87,6 +87,7 @@ int main(int argc, char** argv) {
   add_doctor(app, invocation);
   add_run(app, invocation);
   add_plan(app, invocation);
+  add_simulate(app, invocation);
   add_topology(app, invocation);
   add_tune(app, invocation);
   add_verify(app, invocation);

@@ -8,7 +8,7 @@
 
 namespace wia::cli {
 
-std::optional<std::vector<int>> parse_ranks(std::string_view text) {
+std::optional<std::vector<int>> parse_ranks(std::string_view text, int most) {
   std::set<int> ranks;
   while (true) {
     const size_t comma = text.find(',');
@@ -16,7 +16,7 @@ std::optional<std::vector<int>> parse_ranks(std::string_view text) {
     const size_t dash = item.find('-');
     const auto first = parse_integer(item.substr(0, dash));
     const auto last = dash == std::string_view::npos ? first : parse_integer(item.substr(dash + 1));
-    if (!first || !last || *first < 1 || *last > kMostRanks || *first > *last) return std::nullopt;
+    if (!first || !last || *first < 1 || *last > most || *first > *last) return std::nullopt;
     for (int64_t r = *first; r <= *last; ++r) ranks.insert(static_cast<int>(r));
     if (comma == std::string_view::npos) break;
     text.remove_prefix(comma + 1);

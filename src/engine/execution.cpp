@@ -11,7 +11,7 @@ namespace wia {
 
 inline std::byte* Execution::address(Ref ref, uint32_t slice) const {
   if (ref.buffer() == Buffer::scratch)
-    return scratch_.get() + (slot(slice) * schedule_->scratch_chunks() + ref.chunk()) * slot_bytes_;
+    return scratch_ + (slot(slice) * schedule_->scratch_chunks() + ref.chunk()) * slot_bytes_;
   const uint64_t element = extents(ref).begin(ref.chunk()) + slice * binding_->slice_elements;
   return (ref.buffer() == Buffer::input ? binding_->input : binding_->output) + element * binding_->raw_bytes;
 }
@@ -50,6 +50,22 @@ uint64_t Execution::elements_of_all(const Step& step, uint32_t slice) const {
   return total;
 }
 
+// --- Moving data ----------------------------------------------------------------------------------
+
+inline void Execution::copy_bytes(void* to, const std::byte* from, size_t bytes, bool streaming) {
+  if (mover_) [[unlikely]]
+    mover_->copy(to, from, bytes);
+  else
+    copy_to_all(&to, 1, from, bytes, streaming);
+}
+
+inline void Execution::reduce_elements(const ReduceArguments& arguments) {
+  if (mover_) [[unlikely]]
+    mover_->reduce(*binding_->reducer, arguments);
+  else
+    (*binding_->reducer)(arguments);
+}
+
 // --- Calls ----------------------------------------------------------------------------------------
 
 void Execution::start(const Schedule& schedule, const Binding& binding, const CallSignature& call) {
@@ -77,13 +93,7 @@ void Execution::start(const Schedule& schedule, const Binding& binding, const Ca
     // Scratch that is only looked at where it arrived needs no memory.
     if (schedule.needs_scratch_memory()) {
       slot_bytes_ = (binding.slice_elements * std::max(partial_bytes_, binding.raw_bytes) + 63) / 64 * 64;
-      const size_t bytes = slots * binding.window * slot_bytes_;
-      if (scratch_bytes_ < bytes) {
-        scratch_.reset(new (std::align_val_t{64}, std::nothrow) std::byte[bytes]);
-        scratch_bytes_ = scratch_ ? bytes : 0;
-        if (!scratch_)
-          status_ = Status::error(Code::out_of_memory, "no memory for {} bytes of scratch", bytes);
-      }
+      make_scratch(slots * binding.window * slot_bytes_);
     }
   }
   if (sources_.size() < schedule.max_sources()) {
@@ -95,6 +105,18 @@ void Execution::start(const Schedule& schedule, const Binding& binding, const Ca
     landed_peers_.resize(schedule.max_fused());
     destinations_.resize(schedule.max_fused() + 1);
   }
+}
+
+void Execution::make_scratch(size_t bytes) {
+  if (scratch_bytes_ >= bytes) return;
+  if (mover_) {
+    scratch_ = mover_->scratch(bytes);
+  } else {
+    scratch_memory_.reset(new (std::align_val_t{64}, std::nothrow) std::byte[bytes]);
+    scratch_ = scratch_memory_.get();
+  }
+  scratch_bytes_ = scratch_ ? bytes : 0;
+  if (!scratch_) status_ = Status::error(Code::out_of_memory, "no memory for {} bytes of scratch", bytes);
 }
 
 void Execution::confirm_all() {
@@ -205,7 +227,11 @@ uint32_t Execution::send(const Step& step, uint32_t slice) {
   if (!place) return 0;
   for (uint32_t piece = 0; piece < pieces(step, whole) && bytes > 0; ++piece) {
     const size_t part = piece_elements(step, piece, whole, slice) * element;
-    std::memcpy(place, address(step.src.plus(piece), slice), part);
+    const std::byte* from = address(step.src.plus(piece), slice);
+    if (mover_) [[unlikely]]
+      mover_->copy(place, from, part);
+    else
+      std::memcpy(place, from, part);  // it is read at once: never past the caches
     place += part;
   }
   endpoint_.post(peers, key(step, slice), bytes);
@@ -259,7 +285,7 @@ void Execution::take(const Step& step, uint32_t slice, const std::byte* from) {
   for (uint32_t piece = 0; piece < pieces(step, whole); ++piece) {
     const size_t part = piece_elements(step, piece, whole, slice) * element;
     void* to = address(step.dst.plus(piece), slice);
-    if (to != from) copy_to_all(&to, 1, from, part, binding_->streaming);
+    if (to != from) copy_bytes(to, from, part, binding_->streaming);
     from += part;
   }
 }
@@ -329,8 +355,8 @@ bool Execution::reduce_to_all(const Step& step, uint32_t slice) {
   for (uint32_t piece = 0; piece < count; ++piece) {
     const uint64_t part = elements(step.extent.plus(piece), slice);
     if (part > 0)
-      (*binding_->reducer)({sources_.data(), num_sources, destinations_.data(), num_destinations, part,
-                            step.dst.partial(), streams ? static_cast<int>(1 + landed) : 0});
+      reduce_elements({sources_.data(), num_sources, destinations_.data(), num_destinations, part,
+                       step.dst.partial(), streams ? static_cast<int>(1 + landed) : 0});
     if (piece + 1 < count) next_piece(step, slice, piece, part, landed, staged > 0);
   }
   if (staged > 0) endpoint_.post({peers_.data(), staged}, key(sends[0], slice), bytes);
@@ -370,7 +396,7 @@ void Execution::copy(const Step& step, uint32_t slice) {
     const std::byte* from = address(step.src.plus(piece), slice);
     void* to = address(step.dst.plus(piece), slice);
     if (part > 0 && to != from)
-      copy_to_all(&to, 1, from, part, binding_->streaming && step.dst.buffer() == Buffer::output);
+      copy_bytes(to, from, part, binding_->streaming && step.dst.buffer() == Buffer::output);
   }
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/status.hpp"
 #include "engine/binding.hpp"
+#include "engine/data_mover.hpp"
 #include "schedule/schedule.hpp"
 #include "transport/endpoint.hpp"
 
@@ -18,7 +19,8 @@ class Execution {
  public:
   enum class State { moved, waiting, done, failed };
 
-  explicit Execution(Endpoint& endpoint) : endpoint_(endpoint) {}
+  // `mover`: moves the data; null: the host does.
+  explicit Execution(Endpoint& endpoint, DataMover* mover = nullptr) : endpoint_(endpoint), mover_(mover) {}
 
   // From the next start() on a call ends only when all ranks have entered it.
   void confirm_all();
@@ -70,6 +72,9 @@ class Execution {
   bool reduce_to_all(const Step& step, uint32_t slice);
   void next_piece(const Step& step, uint32_t slice, uint32_t piece, uint64_t part, uint32_t landed,
                   bool staged);
+  void copy_bytes(void* to, const std::byte* from, size_t bytes, bool streaming);
+  void reduce_elements(const ReduceArguments& arguments);
+  void make_scratch(size_t bytes);
   bool finish();
 
   Key key(const Step& step, uint32_t slice) const { return {operation_, slice, step.tag}; }
@@ -93,6 +98,7 @@ class Execution {
   std::span<const int> peers_of(const Step* sends, uint32_t count);
 
   Endpoint& endpoint_;
+  DataMover* const mover_;
   const Schedule* schedule_ = nullptr;
   const Binding* binding_ = nullptr;
   size_t partial_bytes_ = 1;
@@ -111,7 +117,8 @@ class Execution {
   std::vector<View*> source_views_;
   std::vector<void*> destinations_;
   std::vector<int> peers_, landed_peers_;
-  std::unique_ptr<std::byte[], AlignedDelete> scratch_;
+  std::byte* scratch_ = nullptr;
+  std::unique_ptr<std::byte[], AlignedDelete> scratch_memory_;
   size_t scratch_bytes_ = 0, slot_bytes_ = 0;
 };
 

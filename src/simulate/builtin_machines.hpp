@@ -1,4 +1,5 @@
-// The files of machines/, as they were when this was built. CMake writes the list (machines/builtin_machines.cpp.in).
+// The files of machines/, as they were when this was built. CMake writes the list
+// (machines/builtin_machines.cpp.in).
 #pragma once
 #include <span>
 #include <string_view>

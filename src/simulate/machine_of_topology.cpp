@@ -77,7 +77,8 @@ Result<MachineModel> machine_model_of(const Topology& topology, const std::strin
   const char* untold = "a topology does not tell it";
   const Figure copy = self.way(name).bandwidth_GBps;
   model.copy_GBps = copy.value ? copy : Figure::assumed(10, untold);
-  model.reduce_GBps = Figure::assumed(*model.copy_GBps.value * 2 / 3, "a sum reads two and writes one, a copy one each");
+  model.reduce_GBps =
+      Figure::assumed(*model.copy_GBps.value * 2 / 3, "a sum reads two and writes one, a copy one each");
   model.overhead_us = Figure::assumed(0.5, untold);
   model.call_us = Figure::assumed(1, untold);
   model.node_total_GBps = model.group_GBps = Figure::unknown(untold);

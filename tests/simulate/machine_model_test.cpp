@@ -70,7 +70,8 @@ TEST(MachineModel, TheDocumentedExampleIsRead) {
 TEST(MachineModel, UnknownNamesListWhatThereIs) {
   auto model = find_machine_model("summit");
   ASSERT_FALSE(model.ok());
-  EXPECT_THAT(model.status().text(), AllOf(HasSubstr("\"summit\""), HasSubstr("frontier"), HasSubstr("perlmutter")));
+  EXPECT_THAT(model.status().text(),
+              AllOf(HasSubstr("\"summit\""), HasSubstr("frontier"), HasSubstr("perlmutter")));
   EXPECT_THAT(find_machine_model("/nowhere/m.json").status().text(), HasSubstr("/nowhere/m.json"));
 }
 
@@ -120,35 +121,36 @@ TEST_P(MachineFlaw, IsRefusedByName) {
 
 INSTANTIATE_TEST_SUITE_P(
     Flaws, MachineFlaw,
-    testing::Values(Flaw{"/schema", "wia.machine/2", {"schema", "wia.machine/2", "wia.machine/1"}},
-                    Flaw{"/schema", "wia.tuning/1", {"schema", "wia.tuning/1"}}, Flaw{"/schema", nullptr, {"schema"}},
-                    Flaw{"/network/bandwidth_GBps/value", 0, {"network.bandwidth_GBps.value", "is 0"}},
-                    Flaw{"/network/bandwidth_GBps/value", -25, {"network.bandwidth_GBps.value"}},
-                    Flaw{"/network/bandwidth_GBps/value", 1e300, {"network.bandwidth_GBps.value"}},
-                    Flaw{"/network/bandwidth_GBps/value", "fast", {"network.bandwidth_GBps.value"}},
-                    Flaw{"/node/bandwidth_GBps/value", 0, {"node.bandwidth_GBps.value"}},
-                    Flaw{"/node/alpha_us/value", 1e9, {"node.alpha_us.value"}},
-                    Flaw{"/node/alpha_us/evidence", "guessed", {"node.alpha_us.evidence", "guessed"}},
-                    Flaw{"/node/alpha_us/source", "", {"node.alpha_us.source"}},
-                    Flaw{"/reduce_GBps/value", 0, {"reduce_GBps.value"}}, Flaw{"/copy_GBps", nullptr, {"copy_GBps"}},
-                    Flaw{"/ranks_per_node", 0, {"ranks_per_node", "0"}},
-                    Flaw{"/ranks_per_node", 2.5, {"ranks_per_node"}}, Flaw{"/nics_per_node", 0, {"nics_per_node", "0"}},
-                    Flaw{"/nics_per_node", nullptr, {"nics_per_node"}}, Flaw{"/node", nullptr, {"\"node\""}},
-                    Flaw{"/network", nullptr, {"nics_per_node", "\"network\" is missing"}},
-                    Flaw{"/nodes_per_group", nullptr, {"group_GBps", "\"nodes_per_group\" is missing"}},
-                    Flaw{"/group_GBps/value", 0, {"group_GBps.value"}}, Flaw{"/shared_cores", 0, {"shared_cores"}},
-                    Flaw{"/slice_bytes", 1, {"slice_bytes"}},
-                    Flaw{"/vendors/1/collective", "all_gather", {"vendors", "healthy", "twice"}},
-                    Flaw{"/vendors/0/collective", "barrier", {"vendors[0].collective", "barrier"}},
-                    Flaw{"/vendors/0/bandwidth_GBps/value", 0, {"vendors[0].bandwidth_GBps.value"}},
-                    Flaw{"/netwrok", 1, {"netwrok"}}));
+    testing::Values(
+        Flaw{"/schema", "wia.machine/2", {"schema", "wia.machine/2", "wia.machine/1"}},
+        Flaw{"/schema", "wia.tuning/1", {"schema", "wia.tuning/1"}}, Flaw{"/schema", nullptr, {"schema"}},
+        Flaw{"/network/bandwidth_GBps/value", 0, {"network.bandwidth_GBps.value", "is 0"}},
+        Flaw{"/network/bandwidth_GBps/value", -25, {"network.bandwidth_GBps.value"}},
+        Flaw{"/network/bandwidth_GBps/value", 1e300, {"network.bandwidth_GBps.value"}},
+        Flaw{"/network/bandwidth_GBps/value", "fast", {"network.bandwidth_GBps.value"}},
+        Flaw{"/node/bandwidth_GBps/value", 0, {"node.bandwidth_GBps.value"}},
+        Flaw{"/node/alpha_us/value", 1e9, {"node.alpha_us.value"}},
+        Flaw{"/node/alpha_us/evidence", "guessed", {"node.alpha_us.evidence", "guessed"}},
+        Flaw{"/node/alpha_us/source", "", {"node.alpha_us.source"}},
+        Flaw{"/reduce_GBps/value", 0, {"reduce_GBps.value"}}, Flaw{"/copy_GBps", nullptr, {"copy_GBps"}},
+        Flaw{"/ranks_per_node", 0, {"ranks_per_node", "0"}}, Flaw{"/ranks_per_node", 2.5, {"ranks_per_node"}},
+        Flaw{"/nics_per_node", 0, {"nics_per_node", "0"}}, Flaw{"/nics_per_node", nullptr, {"nics_per_node"}},
+        Flaw{"/node", nullptr, {"\"node\""}},
+        Flaw{"/network", nullptr, {"nics_per_node", "\"network\" is missing"}},
+        Flaw{"/nodes_per_group", nullptr, {"group_GBps", "\"nodes_per_group\" is missing"}},
+        Flaw{"/group_GBps/value", 0, {"group_GBps.value"}}, Flaw{"/shared_cores", 0, {"shared_cores"}},
+        Flaw{"/slice_bytes", 1, {"slice_bytes"}},
+        Flaw{"/vendors/1/collective", "all_gather", {"vendors", "healthy", "twice"}},
+        Flaw{"/vendors/0/collective", "barrier", {"vendors[0].collective", "barrier"}},
+        Flaw{"/vendors/0/bandwidth_GBps/value", 0, {"vendors[0].bandwidth_GBps.value"}},
+        Flaw{"/netwrok", 1, {"netwrok"}}));
 
 // --- Measured topologies --------------------------------------------------------------------------
 
 TEST(MachineModel, OfATopologyIsTheMedianOfItsLinks) {
-  Topology topology =
-      example_topology(8, {measured_link(0, 1, 40, 0.2), measured_link(1, 0, 50, 0.3), measured_link(2, 3, 60, 0.4),
-                           measured_link(0, 4, 1.1, 20), measured_link(0, 0, 12, 0.1)});
+  Topology topology = example_topology(
+      8, {measured_link(0, 1, 40, 0.2), measured_link(1, 0, 50, 0.3), measured_link(2, 3, 60, 0.4),
+          measured_link(0, 4, 1.1, 20), measured_link(0, 0, 12, 0.1)});
   assume_unmeasured(topology);
   auto model = machine_model_of(topology, "t.json");
   ASSERT_TRUE(model.ok()) << model.status().text();
