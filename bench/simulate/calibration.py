@@ -59,24 +59,20 @@ def with_figures(machine, values, source):
     return changed
 
 
-def simulate(machine, cells, wia=WIA):
+def simulate(machine, cells, wia=None):
     """The simulator's time of each cell on the machine (a machine file as Python has it)."""
-    groups = {}
-    for cell in cells:
-        groups.setdefault((cell.collective, cell.algorithm), []).append(cell)
-    times = {}
+    listed = lambda values: ",".join(map(str, sorted(set(values))))
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
         json.dump(machine, file)
         file.flush()
-        for (collective, algorithm), group in groups.items():
-            listed = lambda values: ",".join(map(str, sorted(set(values))))
-            command = [wia, "simulate", collective, "--machine", file.name, "--algorithm", algorithm, "--json", "-",
-                       "--ranks", listed(c.ranks for c in group), "--sizes", listed(c.bytes for c in group)]
-            run = subprocess.run(command, capture_output=True, text=True, check=False)
-            if run.returncode != 0:
-                raise Failure(f"{' '.join(map(str, command))}: {run.stderr.strip()}")
-            for row in json.loads(run.stdout)["results"]:
-                times[Cell(row["collective"], row["algorithm"], row["ranks"], row["bytes"])] = row["time_us"]
+        # One process for all: what it simulates beside the cells costs less than another start.
+        command = [wia or WIA, "simulate", listed(cell.collective for cell in cells), "--machine", file.name, "--json", "-",
+                   "--algorithm", listed(cell.algorithm for cell in cells), "--ranks", listed(cell.ranks for cell in cells),
+                   "--sizes", listed(cell.bytes for cell in cells)]
+        run = subprocess.run(command, capture_output=True, text=True, check=False)
+    if run.returncode != 0:
+        raise Failure(f"{' '.join(map(str, command))}: {run.stderr.strip()}")
+    times = {Cell(row["collective"], row["algorithm"], row["ranks"], row["bytes"]): row["time_us"] for row in json.loads(run.stdout)["results"]}
     missing = [cell for cell in cells if cell not in times]
     if missing:
         raise Failure(f"wia simulate gave no time for {missing[0]}")
@@ -101,8 +97,9 @@ def misfit(predicted, measured):
     return statistics.fmean(abs(math.log(predicted[cell] / us)) for cell, us in measured.items())
 
 
-def fit(cost, start, finest=0.02):
-    """The values (a dict, positive) near `start` that make cost(values) least: tries factors, ever smaller ones."""
+def fit(cost, start, finest=0.02, farthest=64):
+    """The values (a dict, positive) that make cost(values) least: tries factors, ever smaller ones. None gets farther
+    than a factor `farthest` from its start: what the times do not depend on stays a figure that a machine may have."""
     best, least = dict(start), cost(start)
     step = 2.0
     while step > 1 + finest:
@@ -110,6 +107,8 @@ def fit(cost, start, finest=0.02):
         for name in best:
             for factor in (step, 1 / step):
                 tried = {**best, name: best[name] * factor}
+                if abs(math.log(tried[name] / start[name])) > math.log(farthest):
+                    continue
                 value = cost(tried)
                 if value < least - 1e-9:
                     best, least, moved = tried, value, True

@@ -116,8 +116,8 @@ class Model:
         times = c.simulate(machine, list(dict.fromkeys(asked)))
         return {cell: min(times[cell._replace(algorithm=name)] for name in self.form.algorithms) for cell in cells}
 
-    def fit(self, measured):
-        values, _ = c.fit(lambda tried: c.misfit(self.predict(tried, measured), measured), self.form.figures)
+    def fit(self, measured, finest=0.02):
+        values, _ = c.fit(lambda tried: c.misfit(self.predict(tried, measured), measured), self.form.figures, finest)
         return values
 
 
@@ -130,7 +130,7 @@ def choose(models, measured):
     last = {cell: us for cell, us in measured.items() if cell.ranks == most}
     scores = {}
     for model in models:
-        scores[model.form.name] = c.misfit(model.predict(model.fit(fewer), last), last)
+        scores[model.form.name] = c.misfit(model.predict(model.fit(fewer, finest=0.1), last), last)
     best = min(models, key=lambda model: scores[model.form.name])
     return best, best.fit(measured), scores
 

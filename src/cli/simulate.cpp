@@ -99,7 +99,7 @@ class Simulator {
   // What was named must be there for some collective; `all` and `auto` always are.
   void check_algorithms(const std::vector<Collective>& collectives) const {
     for (const std::string& name : named()) {
-      if (name == "all" || name == "auto" || name == kPccl || name == kVendor) continue;
+      if (name == "all" || name == "auto" || name == kPccl || name == kPcclRing || name == kVendor) continue;
       Status status;
       const bool known = std::any_of(collectives.begin(), collectives.end(), [&](Collective collective) {
         auto found = find_algorithm(collective, name);

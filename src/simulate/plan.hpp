@@ -5,6 +5,7 @@
 //   pccl                  the algorithm of the PCCL paper (arXiv 2504.18658) as published: a ring inside the nodes and
 //                         recursive doubling or halving across them, one level after the other, and the shuffle of
 //                         the whole buffer between its order and the call's
+//   pccl_ring             the same with a ring across the nodes, as which its measured times grow with their number
 //
 // Read only when made; then safe to share.
 #pragma once
@@ -49,7 +50,7 @@ struct SimulatedPlan {
 };
 
 // The names beside the table's that simulate a stage or more.
-inline constexpr std::string_view kPccl = "pccl";
+inline constexpr std::string_view kPccl = "pccl", kPcclRing = "pccl_ring";
 
 // Buffers hold float32. Errors say what does not go with what.
 Result<SimulatedPlan> make_plan(const MachineModel& model, const SimulatedCall& call, const std::string& algorithm);
