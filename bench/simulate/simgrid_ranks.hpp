@@ -1,14 +1,14 @@
 // The ranks of one collective call as SimGrid's actors.
 //
 // Each lane of each rank is an actor that takes its steps in order: a send is queued, a receive waits for the
-// message, reductions and copies are work of the rank's host. Each rank has two queues, inside the node and out of
-// it, each an actor that keeps a few messages on their way at a time, whether their receivers wait for them or not.
-// What src/simulate makes of the same schedules is not used. Not thread safe.
+// message, reductions and copies are work of the rank's host. Each rank has two queues, inside the node and
+// out of it, each an actor that keeps a few messages on their way at a time, whether their receivers wait for
+// them or not. What src/simulate makes of the same schedules is not used. Not thread safe.
 #pragma once
-#include <simgrid/s4u.hpp>
 #include <array>
 #include <deque>
 #include <memory>
+#include <simgrid/s4u.hpp>
 #include <utility>
 #include <vector>
 

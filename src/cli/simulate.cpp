@@ -28,7 +28,8 @@ std::vector<std::string> split(const char* option, const std::string& list) {
   for (size_t begin = 0; begin <= list.size();) {
     const size_t end = std::min(list.find(',', begin), list.size());
     items.push_back(list.substr(begin, end - begin));
-    if (items.back().empty()) throw CLI::ValidationError(option, fmt::format("\"{}\" has an empty item", list));
+    if (items.back().empty())
+      throw CLI::ValidationError(option, fmt::format("\"{}\" has an empty item", list));
     begin = end + 1;
   }
   return items;
@@ -66,11 +67,12 @@ class Simulator {
     const auto collectives = collectives_of(options_.collective);
     const auto ranks = parse_ranks(options_.ranks, kMostSimulatedRanks);
     if (!ranks)
-      throw CLI::ValidationError("--ranks", fmt::format("\"{}\" is no list like 32,64 of numbers from 1 to {}",
-                                                        options_.ranks, kMostSimulatedRanks));
+      throw CLI::ValidationError(
+          "--ranks", fmt::format("\"{}\" is no list like 32,64 of numbers from 1 to {}", options_.ranks,
+                                 kMostSimulatedRanks));
     if (model_.one_node() && ranks->back() > model_.ranks_per_node)
-      throw CLI::ValidationError("--ranks", fmt::format("{} has no network: at most {} ranks, not {}", model_.name,
-                                                        model_.ranks_per_node, ranks->back()));
+      throw CLI::ValidationError("--ranks", fmt::format("{} has no network: at most {} ranks, not {}",
+                                                        model_.name, model_.ranks_per_node, ranks->back()));
     const auto sizes = sizes_of(options_.sizes);
     check_json_file(options_.json);
     check_algorithms(collectives);
@@ -93,7 +95,8 @@ class Simulator {
   }
 
   std::vector<std::string> named() const {
-    return options_.algorithms.empty() ? std::vector<std::string>() : split("--algorithm", options_.algorithms);
+    return options_.algorithms.empty() ? std::vector<std::string>()
+                                       : split("--algorithm", options_.algorithms);
   }
 
   // What was named must be there for some collective; `all` and `auto` always are.
@@ -113,8 +116,9 @@ class Simulator {
   void check_trace(size_t calls) const {
     const auto names = named();
     if (calls != 1 || names.size() != 1 || names[0] == "all" || names[0].starts_with(kVendor))
-      throw CLI::ValidationError(
-          "--trace", "is of one simulation: one collective, --ranks, --sizes and --algorithm, which is not the vendor's");
+      throw CLI::ValidationError("--trace",
+                                 "is of one simulation: one collective, --ranks, --sizes and --algorithm, "
+                                 "which is not the vendor's");
   }
 
   static std::string name_of_vendor(const VendorModel& vendor) {
@@ -172,11 +176,12 @@ class Simulator {
     if (const VendorModel* vendor = vendor_called(call.collective, name))
       return simulate_vendor(model_, call, *vendor);
     if (name.starts_with(kVendor))
-      return Status::error(Code::unsupported, "{} has no model of it for {}", model_.name, name_of(call.collective));
+      return Status::error(Code::unsupported, "{} has no model of it for {}", model_.name,
+                           name_of(call.collective));
     auto result = name == "auto" ? simulate_best(model_, call) : simulate(model_, call, name);
     if (!result || options_.trace.empty()) return result;
     Trace trace(kTracedActivities);
-    auto again = simulate(model_, call, result->algorithm, &trace);
+    auto again = simulate(model_, call, result->algorithm, result->slicing, &trace);
     if (!again) return again;
     write_text(trace.text(fmt::format("{} {} of {} bytes, {} ranks of {}", name_of(call.collective),
                                       result->algorithm, call.bytes, call.ranks, model_.name)),
@@ -206,8 +211,9 @@ void add_simulate(CLI::App& app, Invocation& invocation) {
   command->add_option("COLLECTIVE", options->collective,
                       "Collectives, a,b, or all: all_gather, reduce_scatter, all_reduce (default)");
   command
-      ->add_option("--machine", options->machine,
-                   fmt::format("{}; or the file of a machine or a topology", fmt::join(machine_names(), ", ")))
+      ->add_option(
+          "--machine", options->machine,
+          fmt::format("{}; or the file of a machine or a topology", fmt::join(machine_names(), ", ")))
       ->required();
   command->add_option("--ranks", options->ranks, "Numbers of ranks: 32,2048")->required();
   command->add_option("--sizes", options->sizes, "Bytes (default " + options->sizes + ")");
@@ -216,7 +222,8 @@ void add_simulate(CLI::App& app, Invocation& invocation) {
                       "auto (the library's best), all; default: the vendor's, pccl, auto");
   command->add_option("--json", options->json, "Also writes the result to this file; -: only, to stdout");
   command->add_option("--trace", options->trace, "Writes a timeline of one simulation, for chrome://tracing");
-  command->footer("The engine runs the schedules of all ranks under a simulated clock. Exit code: 0 good, 2 usage.");
+  command->footer(
+      "The engine runs the schedules of all ranks under a simulated clock. Exit code: 0 good, 2 usage.");
   command->callback([=, &invocation] { invocation.exit_code = run(*options); });
 }
 

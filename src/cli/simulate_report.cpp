@@ -26,28 +26,30 @@ std::string simulation_header(const MachineModel& model) {
                         evidence_name(model.network.bandwidth_GBps.evidence), *model.network.alpha_us.value,
                         evidence_name(model.network.alpha_us.evidence));
   if (model.ranks_per_node > 1)
-    text += fmt::format("inside a node {:g} GB/s ({}), alpha {:g} us ({}); ", *model.node.bandwidth_GBps.value,
-                        evidence_name(model.node.bandwidth_GBps.evidence), *model.node.alpha_us.value,
-                        evidence_name(model.node.alpha_us.evidence));
+    text += fmt::format("inside a node {:g} GB/s ({}), alpha {:g} us ({}); ",
+                        *model.node.bandwidth_GBps.value, evidence_name(model.node.bandwidth_GBps.evidence),
+                        *model.node.alpha_us.value, evidence_name(model.node.alpha_us.evidence));
   return text + "* chosen by the library's simulated time; parts in % of the time\n";
 }
 
 std::string simulation_group_header(const MachineModel& model, const SimulatedCall& call) {
   const int nodes = nodes_of(model, call);
-  return fmt::format("\n{}, {} ranks on {} node{}\n{:>6} {:<36} {:>11} {:>8} {:>8} {:>5} {:>6} {:>7} {:>8} {:>7} {:>10} {:>8}\n",
-                     name_of(call.collective), call.ranks, nodes, nodes == 1 ? "" : "s", "size", "algorithm",
-                     "time us", "vendor/t", "latency", "NIC", "links", "reduce", "waiting", "slices", "messages",
-                     "took s");
+  return fmt::format(
+      "\n{}, {} ranks on {} node{}\n{:>6} {:<36} {:>11} {:>8} {:>8} {:>5} {:>6} {:>7} {:>8} {:>7} {:>10} "
+      "{:>8}\n",
+      name_of(call.collective), call.ranks, nodes, nodes == 1 ? "" : "s", "size", "algorithm", "time us",
+      "vendor/t", "latency", "NIC", "links", "reduce", "waiting", "slices", "messages", "took s");
 }
 
 std::string simulation_line(const SimulatedRow& row) {
   const Moment& end = row.result.end;
   const auto share = [&](Cost cost) { return end.us > 0 ? 100 * end[cost] / end.us : 0; };
-  return fmt::format("{:>6} {:<36} {:>11.1f} {:>8} {:>8.1f} {:>5.1f} {:>6.1f} {:>7.1f} {:>8.1f} {:>7} {:>10} {:>8.2f}\n",
-                     size_text(row.call.bytes), row.result.algorithm + (row.chosen ? " *" : ""), end.us,
-                     row.vendor_us ? fmt::format("{:.2f}", *row.vendor_us / end.us) : "-", share(Cost::latency),
-                     share(Cost::nic), share(Cost::links), share(Cost::reduction), share(Cost::waiting),
-                     row.result.slices, row.result.messages, row.result.seconds);
+  return fmt::format(
+      "{:>6} {:<36} {:>11.1f} {:>8} {:>8.1f} {:>5.1f} {:>6.1f} {:>7.1f} {:>8.1f} {:>7} {:>10} {:>8.2f}\n",
+      size_text(row.call.bytes), row.result.algorithm + (row.chosen ? " *" : ""), end.us,
+      row.vendor_us ? fmt::format("{:.2f}", *row.vendor_us / end.us) : "-", share(Cost::latency),
+      share(Cost::nic), share(Cost::links), share(Cost::reduction), share(Cost::waiting), row.result.slices,
+      row.result.messages, row.result.seconds);
 }
 
 Json simulation_json(const MachineModel& model, const std::vector<SimulatedRow>& rows) {

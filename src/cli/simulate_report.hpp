@@ -11,7 +11,7 @@ namespace wia::cli {
 struct SimulatedRow {
   SimulatedCall call;
   SimulationResult result;
-  bool chosen = false;               // among the library's own
+  bool chosen = false;              // among the library's own
   std::optional<double> vendor_us;  // of the healthy vendor; nothing: not known
 };
 

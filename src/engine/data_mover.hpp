@@ -1,5 +1,5 @@
-// Who moves and adds up the data of an execution in place of the host: a simulator, which charges time for it, or a
-// device. Not thread safe: called by the thread that advances the execution.
+// Who moves and adds up the data of an execution in place of the host: a simulator, which charges time for
+// it, or a device. Not thread safe: called by the thread that advances the execution.
 #pragma once
 #include <cstddef>
 

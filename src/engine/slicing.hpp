@@ -18,7 +18,8 @@ struct SliceLimits {
 
 // Sets slice_elements, slices and window; the rest of the binding stands. `marks_ends` of the binding: the
 // ends of a message may differ on its length, so that it cannot depend on it. The length of a slice is the
-// same on all ranks, for it depends on nothing that only this rank knows; the window is this rank's own affair.
+// same on all ranks, for it depends on nothing that only this rank knows; the window is this rank's own
+// affair.
 void set_slices(const Schedule& schedule, const SliceLimits& limits, Binding* binding);
 
 }  // namespace wia

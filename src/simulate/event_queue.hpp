@@ -1,63 +1,63 @@
-// Events in the order of their time, those of one time in the order in which they were added. Not thread safe.
+// Events in the order of their time, those of one time in the order in which they were added. Not thread
+// safe.
+//
+// Millions may be waiting. Those of the next few microseconds are in a heap, which so stays in the caches;
+// those later lie unsorted in buckets.
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <vector>
 
 namespace wia {
 
 struct Event {
   double us;
-  uint64_t number;  // of the event: the order among equals
+  uint64_t number;  // the order among equals
   uint32_t kind, subject;
 };
 
 class EventQueue {
  public:
-  bool empty() const { return heap_.empty(); }
+  bool empty() const { return near_.empty() && far_.empty(); }
 
   void add(double us, uint32_t kind, uint32_t subject) {
-    size_t at = heap_.size();
-    heap_.emplace_back();
     const Event event{us, next_++, kind, subject};
-    while (at > 0) {
-      const size_t parent = (at - 1) / kArity;
-      if (!before(event, heap_[parent])) break;
-      heap_[at] = heap_[parent];
-      at = parent;
+    const uint64_t bucket = bucket_of(us);
+    if (bucket > bucket_) {
+      far_[bucket].push_back(event);
+      return;
     }
-    heap_[at] = event;
+    near_.push_back(event);
+    std::push_heap(near_.begin(), near_.end(), after);
   }
 
   // Requires that it is not empty.
   Event take() {
-    const Event first = heap_[0], last = heap_.back();
-    heap_.pop_back();
-    if (heap_.empty()) return first;
-    const size_t size = heap_.size();
-    size_t at = 0;
-    for (;;) {
-      const size_t begin = at * kArity + 1, end = begin + kArity < size ? begin + kArity : size;
-      if (begin >= size) break;
-      size_t least = begin;
-      for (size_t child = begin + 1; child < end; ++child)
-        if (before(heap_[child], heap_[least])) least = child;
-      if (!before(heap_[least], last)) break;
-      heap_[at] = heap_[least];
-      at = least;
+    if (near_.empty()) {
+      const auto next = far_.begin();
+      bucket_ = next->first;
+      near_.swap(next->second);
+      far_.erase(next);
+      std::make_heap(near_.begin(), near_.end(), after);
     }
-    heap_[at] = last;
+    std::pop_heap(near_.begin(), near_.end(), after);
+    const Event first = near_.back();
+    near_.pop_back();
     return first;
   }
 
  private:
-  static constexpr size_t kArity = 4;  // children lie in one or two cache lines
-  static bool before(const Event& a, const Event& b) {
-    return a.us != b.us ? a.us < b.us : a.number < b.number;
+  static constexpr double kBucketsPerMicrosecond = 0.5;
+  static uint64_t bucket_of(double us) { return static_cast<uint64_t>(us * kBucketsPerMicrosecond); }
+  static bool after(const Event& a, const Event& b) {
+    return a.us != b.us ? a.us > b.us : a.number > b.number;
   }
 
-  std::vector<Event> heap_;
-  uint64_t next_ = 0;
+  std::vector<Event> near_;                     // a heap: bucket_ and before
+  std::map<uint64_t, std::vector<Event>> far_;  // by bucket
+  uint64_t bucket_ = 0, next_ = 0;
 };
 
 }  // namespace wia

@@ -59,7 +59,8 @@ Fabric::Hop Fabric::hop_of(const Transfer& transfer) const {
 bool Fabric::proceed(Transfer& transfer) {
   const Hop hop = hop_of(transfer);
   Port& port = ports_[hop.port];
-  // Behind a rank's own messages a message waits because the port is slow, behind others' because it is shared.
+  // Behind a rank's own messages a message waits because the port is slow, behind others' because it is
+  // shared.
   const int user = hop.last ? transfer.to : transfer.from;
   if (port.free_us > transfer.moment.us)
     transfer.moment.add(port.user == user ? hop.cost : Cost::waiting, port.free_us - transfer.moment.us);

@@ -1,13 +1,13 @@
 // The ports and links of a machine under simulated time: who may send how much when.
 //
-// A message goes from port to port of its way: inside a node out of the rank's port, through the node, into the other
-// rank's port; between nodes out of a NIC, out of the group and into the other where they differ, into a NIC. A port
-// serves messages whole and in the order in which they ask, and is busy with b bytes for b / bandwidth. A message
-// asks for the next port as soon as the one before begins to send (cut-through), and has arrived alpha after its last
-// byte. There is room for all that waits inside the network.
+// A message goes from port to port of its way: inside a node out of the rank's port, through the node, into
+// the other rank's port; between nodes out of a NIC, out of the group and into the other where they differ,
+// into a NIC. A port serves messages whole and in the order in which they ask, and is busy with b bytes for b
+// / bandwidth. A message asks for the next port as soon as the one before begins to send (cut-through), and
+// has arrived alpha after its last byte. There is room for all that waits inside the network.
 //
-// So that ports are granted in the order of time, whoever drives this calls proceed() in the order of time. Not
-// thread safe.
+// So that ports are granted in the order of time, whoever drives this calls proceed() in the order of time.
+// Not thread safe.
 #pragma once
 #include <optional>
 #include <vector>
@@ -21,8 +21,8 @@ namespace wia {
 struct Transfer {
   int from = 0, to = 0;  // ranks
   size_t bytes = 0;
-  Moment moment;            // when it asks for the next port; in the end, when it has arrived
-  double last_byte_us = 0;  // when the ports so far have let its last byte go
+  Moment moment;               // when it asks for the next port; in the end, when it has arrived
+  double last_byte_us = 0;     // when the ports so far have let its last byte go
   Cost slowest = Cost::links;  // what decided that
   int hop = 0;
 };

@@ -1,7 +1,7 @@
 // A moment of simulated time, and where the time up to it went. Values.
 //
-// A moment follows the critical path: what waits for a message goes on from the message's moment, if that is later
-// than its own. So the parts of the last moment of a call say what the call's time consists of.
+// A moment follows the critical path: what waits for a message goes on from the message's moment, if that is
+// later than its own. So the parts of the last moment of a call say what the call's time consists of.
 #pragma once
 #include <array>
 #include <cstddef>

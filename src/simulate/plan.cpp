@@ -7,9 +7,9 @@
 namespace wia {
 namespace {
 
-constexpr size_t kElement = 4;             // float32
-constexpr size_t kDirectFrom = 4096;       // as the library
-constexpr size_t kSlice = size_t{64} << 10;  // the library's own limit
+constexpr size_t kElement = 4;                // float32
+constexpr size_t kDirectFrom = 4096;          // as the library
+constexpr size_t kSlice = size_t{64} << 10;   // the library's own limit
 constexpr size_t kStaging = size_t{1} << 40;  // memory of a device
 
 enum class Teams { all, inside_nodes, across_nodes };
@@ -18,17 +18,17 @@ class Planner {
  public:
   Planner(const MachineModel& model, const SimulatedCall& call) : model_(model), call_(call) {}
 
-  Result<SimulatedPlan> of_table(const std::string& name) {
+  Result<SimulatedPlan> of_table(const std::string& name, Slicing slicing) {
     plan_.algorithm = name;
-    WIA_RETURN_IF_ERROR(add(Teams::all, call_.collective, name, call_.bytes, true));
+    WIA_RETURN_IF_ERROR(add(Teams::all, call_.collective, name, call_.bytes, slicing == Slicing::library));
     return std::move(plan_);
   }
 
   Result<SimulatedPlan> of_pccl(const std::string& name) {
     plan_.algorithm = name;
     if (call_.ranks > model_.ranks_per_node && call_.ranks % model_.ranks_per_node != 0)
-      return Status::error(Code::unsupported, "pccl needs whole nodes: {} ranks are no multiple of {}", call_.ranks,
-                           model_.ranks_per_node);
+      return Status::error(Code::unsupported, "pccl needs whole nodes: {} ranks are no multiple of {}",
+                           call_.ranks, model_.ranks_per_node);
     using enum Collective;
     switch (call_.collective) {
       case all_gather:
@@ -60,7 +60,8 @@ class Planner {
 
   Status inside(Collective collective) {
     if (ranks_of_node() == 1) return {};
-    return add(Teams::inside_nodes, collective, "ring", call_.bytes, true);  // the vendor's, which is pipelined
+    return add(Teams::inside_nodes, collective, "ring", call_.bytes,
+               true);  // the vendor's, which is pipelined
   }
   Status across(Collective collective) {
     if (call_.ranks == ranks_of_node()) return {};
@@ -112,7 +113,8 @@ class Planner {
     return {};
   }
 
-  Result<Binding> bind(Collective collective, const Schedule& schedule, int members, uint64_t bytes, bool sliced) {
+  Result<Binding> bind(Collective collective, const Schedule& schedule, int members, uint64_t bytes,
+                       bool sliced) {
     if (!plan_.reducer) {
       auto reducer = Reducer::make(DType::float32, Op::sum, call_.ranks);
       if (!reducer) return reducer.take_status();
@@ -153,12 +155,14 @@ SimulatedStage::Seat SimulatedStage::seat_of(int rank) const {
   return {&teams[static_cast<size_t>(rank % first.stride)], rank / first.stride};
 }
 
-Result<SimulatedPlan> make_plan(const MachineModel& model, const SimulatedCall& call, const std::string& algorithm) {
+Result<SimulatedPlan> make_plan(const MachineModel& model, const SimulatedCall& call,
+                                const std::string& algorithm, Slicing slicing) {
   if (model.one_node() && call.ranks > model.ranks_per_node)
     return Status::error(Code::invalid_argument, "{} has no network: at most {} ranks, not {}", model.name,
                          model.ranks_per_node, call.ranks);
   Planner planner(model, call);
-  return algorithm == kPccl || algorithm == kPcclRing ? planner.of_pccl(algorithm) : planner.of_table(algorithm);
+  if (algorithm == kPccl || algorithm == kPcclRing) return planner.of_pccl(algorithm);
+  return planner.of_table(algorithm, slicing);
 }
 
 }  // namespace wia

@@ -40,7 +40,8 @@ void SimulatedEndpoint::copy(void*, const void*, size_t bytes) { world_.charge_c
 
 void SimulatedEndpoint::reduce(const Reducer& reducer, const ReduceArguments& arguments) {
   const size_t element = arguments.partial_result ? reducer.partial_bytes() : reducer.raw_bytes();
-  world_.charge_reduction(rank_, arguments.num_sources, arguments.num_destinations, arguments.count * element);
+  world_.charge_reduction(rank_, arguments.num_sources, arguments.num_destinations,
+                          arguments.count * element);
 }
 
 std::byte* SimulatedEndpoint::scratch(size_t) { return imaginary_memory(kScratch); }

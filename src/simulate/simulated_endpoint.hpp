@@ -1,7 +1,7 @@
 // A rank's end of the simulated network, and its memory: nothing is there but time.
 //
-// Buffers are addresses that nobody reads or writes; every transfer is direct, so that sends of buffers cost no copy.
-// A stage of a call is run by teams of ranks that count themselves from 0. Not thread safe.
+// Buffers are addresses that nobody reads or writes; every transfer is direct, so that sends of buffers cost
+// no copy. A stage of a call is run by teams of ranks that count themselves from 0. Not thread safe.
 #pragma once
 #include "engine/data_mover.hpp"
 #include "simulate/simulated_world.hpp"

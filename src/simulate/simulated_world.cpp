@@ -18,6 +18,7 @@ void SimulatedWorld::run(const std::function<void(int rank)>& step) {
   for (Rank& rank : ranks_) wake(rank, 0);
   while (!events_.empty()) {
     const Event event = events_.take();
+    ++operations_;
     if (event.kind == kTransfer) {
       proceed(event.subject);
       continue;
@@ -57,7 +58,8 @@ void SimulatedWorld::charge_copy(int rank, size_t bytes) {
 // Memory is what limits a sum: a sum of two reads two buffers and writes one.
 void SimulatedWorld::charge_reduction(int rank, int sources, int destinations, size_t bytes) {
   const double buffers = (sources + destinations) / 3.0;
-  charge(rank, Cost::reduction, static_cast<double>(bytes) * reduce_us_per_byte_ * buffers, Activity::reduce, -1, bytes);
+  charge(rank, Cost::reduction, static_cast<double>(bytes) * reduce_us_per_byte_ * buffers, Activity::reduce,
+         -1, bytes);
 }
 
 // --- Messages ---------------------------------------------------------------------------------------
@@ -115,6 +117,7 @@ void SimulatedWorld::arrive(uint32_t index) {
 const SimulatedMessage* SimulatedWorld::find(int rank, int peer, Key key) {
   Rank& receiver = ranks_[static_cast<size_t>(rank)];
   const MessageName name = MessageName::of(rank, peer, key);
+  ++operations_;
   const uint32_t index = table_.find(name);
   if (index == MessageTable::kNone) {
     receiver.awaited.push_back(name);
@@ -127,7 +130,8 @@ const SimulatedMessage* SimulatedWorld::find(int rank, int peer, Key key) {
     return nullptr;
   }
   if (trace_ && arrival.us > receiver.now.us)
-    trace_->add({receiver.now.us, arrival.us - receiver.now.us, rank, peer, Activity::wait, message.transfer.bytes});
+    trace_->add(
+        {receiver.now.us, arrival.us - receiver.now.us, rank, peer, Activity::wait, message.transfer.bytes});
   receiver.now.continue_from(arrival);
   charge_message(rank, Activity::receive, peer, message.transfer.bytes);
   return &message;

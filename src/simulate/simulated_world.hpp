@@ -1,8 +1,9 @@
-// What the ranks of a simulation share: one clock, the fabric, the messages on their way, the state of each rank.
+// What the ranks of a simulation share: one clock, the fabric, the messages on their way, the state of each
+// rank.
 //
-// Every rank has a time of its own, which its work moves on; the world's events are handled in the order of time. A
-// rank sees a message from its arrival on. A rank that looks for one in vain is woken when it has come; it is not
-// asked before. Not thread safe.
+// Every rank has a time of its own, which its work moves on; the world's events are handled in the order of
+// time. A rank sees a message from its arrival on. A rank that looks for one in vain is woken when it has
+// come; it is not asked before. Not thread safe.
 #pragma once
 #include <functional>
 #include <limits>
@@ -52,6 +53,8 @@ class SimulatedWorld {
   void begin_polling(int rank) { ranks_[static_cast<size_t>(rank)].awaited.clear(); }
 
   uint64_t messages() const { return sent_; }
+  // Events handled and looks for messages: what a simulation's time consists of.
+  uint64_t operations() const { return operations_; }
   size_t undelivered() const { return table_.size(); }
 
  private:
@@ -81,7 +84,7 @@ class SimulatedWorld {
   std::vector<double> cores_;  // busy until; empty: every rank has its own
   Trace* trace_;
   double overhead_us_, call_us_, copy_us_per_byte_, reduce_us_per_byte_;
-  uint64_t sent_ = 0;
+  uint64_t sent_ = 0, operations_ = 0;
 };
 
 }  // namespace wia

@@ -35,6 +35,7 @@ class Simulation {
     return end;
   }
   uint64_t messages() const { return world_.messages(); }
+  uint64_t operations() const { return world_.operations(); }
 
  private:
   struct Rank {
@@ -66,8 +67,8 @@ class Simulation {
     rank.execution = std::make_unique<Execution>(*rank.endpoint, rank.endpoint.get());
     CallSignature call;
     call.sequence = rank.stage + 1;
-    rank.execution->start(stage.schedules[static_cast<size_t>(member)], stage.bindings[static_cast<size_t>(member)],
-                          call);
+    rank.execution->start(stage.schedules[static_cast<size_t>(member)],
+                          stage.bindings[static_cast<size_t>(member)], call);
   }
 
   // Whether the rank is done with its stage.
@@ -83,8 +84,8 @@ class Simulation {
         case Execution::State::done:
           return true;
         case Execution::State::failed:
-          failure_ = Status::error(execution.status().code(), "rank {}: {} ({})", r, execution.status().text(),
-                                   execution.cursors());
+          failure_ = Status::error(execution.status().code(), "rank {}: {} ({})", r,
+                                   execution.status().text(), execution.cursors());
           return false;
       }
     }
@@ -96,8 +97,9 @@ class Simulation {
     for (size_t r = 0; r < ranks_.size() && shown < 8; ++r) {
       if (!ranks_[r].execution) continue;
       ++shown;
-      text += fmt::format("\n  rank {} waits for {}: {}", r, fmt::join(ranks_[r].execution->waiting_for(), ", "),
-                          ranks_[r].execution->cursors());
+      text +=
+          fmt::format("\n  rank {} waits for {}: {}", r, fmt::join(ranks_[r].execution->waiting_for(), ", "),
+                      ranks_[r].execution->cursors());
     }
     return Status(Code::protocol, text);
   }
@@ -111,10 +113,10 @@ class Simulation {
 
 }  // namespace
 
-Result<SimulationResult> simulate(const MachineModel& model, const SimulatedCall& call, const std::string& algorithm,
-                                  Trace* trace) {
+Result<SimulationResult> simulate(const MachineModel& model, const SimulatedCall& call,
+                                  const std::string& algorithm, Slicing slicing, Trace* trace) {
   const auto begin = std::chrono::steady_clock::now();
-  auto plan = make_plan(model, call, algorithm);
+  auto plan = make_plan(model, call, algorithm, slicing);
   if (!plan) return plan.take_status();
   Simulation simulation(model, *plan, call.ranks, trace);
   if (Status status = simulation.run(); !status.ok()) return status;
@@ -122,12 +124,15 @@ Result<SimulationResult> simulate(const MachineModel& model, const SimulatedCall
   result.algorithm = plan->algorithm;
   result.end = simulation.end();
   result.messages = simulation.messages();
+  result.operations = simulation.operations();
   result.slices = plan->slices;
+  result.slicing = slicing;
   result.seconds = seconds_since(begin);
   return result;
 }
 
-SimulationResult simulate_vendor(const MachineModel& model, const SimulatedCall& call, const VendorModel& vendor) {
+SimulationResult simulate_vendor(const MachineModel& model, const SimulatedCall& call,
+                                 const VendorModel& vendor) {
   const double steps = (call.collective == Collective::all_reduce ? 2.0 : 1.0) * (call.ranks - 1);
   const double block = static_cast<double>(call.bytes) / call.ranks;
   SimulationResult result;
@@ -138,27 +143,31 @@ SimulationResult simulate_vendor(const MachineModel& model, const SimulatedCall&
   return result;
 }
 
-std::vector<std::string> candidates(const SimulatedCall& call) {
-  switch (call.collective) {
-    case Collective::all_reduce:
-      return {"hierarchical", "hierarchical_ring", "hierarchical:ring:halving_doubling"};
-    case Collective::all_gather:
-      return {"hierarchical", "hierarchical_ring", "halving_doubling"};
-    case Collective::reduce_scatter:
-      return {"hierarchical", "hierarchical_ring", "halving_doubling"};
-    default: {
-      std::vector<std::string> names;
-      for (const Algorithm* algorithm : algorithms_of(call.collective)) names.emplace_back(algorithm->name);
-      return names;
-    }
+std::vector<Candidate> candidates(const SimulatedCall& call) {
+  constexpr int kManyRanks = 512;
+  std::vector<std::string> names;
+  if (call.collective == Collective::all_reduce)
+    names = {"hierarchical", "hierarchical_ring", "hierarchical:ring:halving_doubling"};
+  else if (call.collective != Collective::all_gather && call.collective != Collective::reduce_scatter)
+    for (const Algorithm* algorithm : algorithms_of(call.collective)) names.emplace_back(algorithm->name);
+  else if (call.ranks <= kManyRanks)
+    names = {"hierarchical", "hierarchical_ring", "halving_doubling"};
+  else
+    names = {"hierarchical", "halving_doubling"};
+  std::vector<Candidate> list;
+  for (const std::string& name : names) {
+    list.push_back({name, Slicing::whole});
+    if (call.collective == Collective::all_reduce || call.ranks <= kManyRanks)
+      list.push_back({name, Slicing::library});
   }
+  return list;
 }
 
 Result<SimulationResult> simulate_best(const MachineModel& model, const SimulatedCall& call) {
   std::optional<SimulationResult> best;
   double seconds = 0;
-  for (const std::string& name : candidates(call)) {
-    auto result = simulate(model, call, name);
+  for (const Candidate& candidate : candidates(call)) {
+    auto result = simulate(model, call, candidate.algorithm, candidate.slicing);
     if (!result) return result;
     seconds += result->seconds;
     if (!best || result->end.us < best->end.us) best = std::move(*result);

@@ -22,9 +22,12 @@ std::string Trace::text(const std::string& title) const {
                         {"pid", 0},
                         {"tid", entry.rank},
                         {"args", {{"name", "rank " + std::to_string(entry.rank)}}}});
-    Json event = {{"ph", "X"},           {"name", activity_name(entry.activity)},
-                  {"pid", 0},            {"tid", entry.rank},
-                  {"ts", entry.begin_us}, {"dur", entry.us}};
+    Json event = {{"ph", "X"},
+                  {"name", activity_name(entry.activity)},
+                  {"pid", 0},
+                  {"tid", entry.rank},
+                  {"ts", entry.begin_us},
+                  {"dur", entry.us}};
     if (entry.peer >= 0) event["args"] = {{"peer", entry.peer}, {"bytes", entry.bytes}};
     events.push_back(std::move(event));
   }
