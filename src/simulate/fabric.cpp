@@ -32,7 +32,7 @@ size_t Fabric::nic_of(int rank) const {
   return static_cast<size_t>(node_of(rank) * ports_per_node_ + in_node * ports_per_node_ / ranks_per_node_);
 }
 
-Fabric::Hop Fabric::hop_inside(const Transfer& transfer) const {
+Fabric::Hop Fabric::hop_inside(const SimulatedTransfer& transfer) const {
   const auto from = static_cast<size_t>(transfer.from), to = static_cast<size_t>(transfer.to);
   if (transfer.hop == 0) return {from, node_rate_, Cost::links, false};
   if (transfer.hop == 1 && total_rate_ > 0)
@@ -40,7 +40,7 @@ Fabric::Hop Fabric::hop_inside(const Transfer& transfer) const {
   return {ranks_ + to, node_rate_, Cost::links, true};
 }
 
-Fabric::Hop Fabric::hop_between(const Transfer& transfer) const {
+Fabric::Hop Fabric::hop_between(const SimulatedTransfer& transfer) const {
   const bool grouped = nodes_per_group_ > 0 && group_rate_ > 0;
   const int from = grouped ? node_of(transfer.from) / nodes_per_group_ : 0,
             to = grouped ? node_of(transfer.to) / nodes_per_group_ : 0;
@@ -52,11 +52,11 @@ Fabric::Hop Fabric::hop_between(const Transfer& transfer) const {
   return {nics_in_ + nic_of(transfer.to), nic_rate_, Cost::nic, true};
 }
 
-Fabric::Hop Fabric::hop_of(const Transfer& transfer) const {
+Fabric::Hop Fabric::hop_of(const SimulatedTransfer& transfer) const {
   return node_of(transfer.from) == node_of(transfer.to) ? hop_inside(transfer) : hop_between(transfer);
 }
 
-bool Fabric::proceed(Transfer& transfer) {
+bool Fabric::proceed(SimulatedTransfer& transfer) {
   const Hop hop = hop_of(transfer);
   Port& port = ports_[hop.port];
   // Behind a rank's own messages a message waits because the port is slow, behind others' because it is

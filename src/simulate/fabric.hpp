@@ -18,7 +18,7 @@
 namespace wia {
 
 // A message on its way.
-struct Transfer {
+struct SimulatedTransfer {
   int from = 0, to = 0;  // ranks
   size_t bytes = 0;
   Moment moment;               // when it asks for the next port; in the end, when it has arrived
@@ -34,11 +34,11 @@ class Fabric {
 
   int node_of(int rank) const { return rank / ranks_per_node_; }
   // Whether nobody but its sender asks for a transfer's first port: then it may be granted ahead of time.
-  bool first_is_private(const Transfer& transfer) const {
+  bool first_is_private(const SimulatedTransfer& transfer) const {
     return node_of(transfer.from) == node_of(transfer.to) || nic_is_private_;
   }
   // Grants one port. Whether the transfer has arrived; else it asks for the next port at its moment.
-  bool proceed(Transfer& transfer);
+  bool proceed(SimulatedTransfer& transfer);
 
  private:
   struct Port {
@@ -51,9 +51,9 @@ class Fabric {
     Cost cost;
     bool last;
   };
-  Hop hop_of(const Transfer& transfer) const;
-  Hop hop_inside(const Transfer& transfer) const;
-  Hop hop_between(const Transfer& transfer) const;
+  Hop hop_of(const SimulatedTransfer& transfer) const;
+  Hop hop_inside(const SimulatedTransfer& transfer) const;
+  Hop hop_between(const SimulatedTransfer& transfer) const;
   size_t nic_of(int rank) const;
 
   const int ranks_per_node_, ports_per_node_, nodes_per_group_;

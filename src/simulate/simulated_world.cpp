@@ -92,7 +92,7 @@ void SimulatedWorld::send(int from, int to, Key key, uint32_t signature, size_t 
 }
 
 void SimulatedWorld::proceed(uint32_t index) {
-  Transfer& transfer = messages_[index].transfer;
+  SimulatedTransfer& transfer = messages_[index].transfer;
   for (;;) {
     const double asked_us = transfer.moment.us;
     if (fabric_.proceed(transfer)) return arrive(index);

@@ -18,7 +18,7 @@
 namespace wia {
 
 struct SimulatedMessage {
-  Transfer transfer;
+  SimulatedTransfer transfer;
   MessageName name;
   uint32_t signature = 0;
   uint32_t next_free = 0;

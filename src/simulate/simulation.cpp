@@ -143,7 +143,7 @@ SimulationResult simulate_vendor(const MachineModel& model, const SimulatedCall&
   return result;
 }
 
-std::vector<Candidate> candidates(const SimulatedCall& call) {
+std::vector<SimulatedCandidate> candidates(const SimulatedCall& call) {
   constexpr int kManyRanks = 512;
   std::vector<std::string> names;
   if (call.collective == Collective::all_reduce)
@@ -154,7 +154,7 @@ std::vector<Candidate> candidates(const SimulatedCall& call) {
     names = {"hierarchical", "hierarchical_ring", "halving_doubling"};
   else
     names = {"hierarchical", "halving_doubling"};
-  std::vector<Candidate> list;
+  std::vector<SimulatedCandidate> list;
   for (const std::string& name : names) {
     list.push_back({name, Slicing::whole});
     if (call.collective == Collective::all_reduce || call.ranks <= kManyRanks)
@@ -166,7 +166,7 @@ std::vector<Candidate> candidates(const SimulatedCall& call) {
 Result<SimulationResult> simulate_best(const MachineModel& model, const SimulatedCall& call) {
   std::optional<SimulationResult> best;
   double seconds = 0;
-  for (const Candidate& candidate : candidates(call)) {
+  for (const SimulatedCandidate& candidate : candidates(call)) {
     auto result = simulate(model, call, candidate.algorithm, candidate.slicing);
     if (!result) return result;
     seconds += result->seconds;

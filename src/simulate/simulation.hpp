@@ -33,11 +33,11 @@ SimulationResult simulate_vendor(const MachineModel& model, const SimulatedCall&
 
 // The algorithms of the library that are worth a try where nobody has measured. With many ranks an all_gather
 // or a reduce_scatter consists of so many blocks that slices would only cost time.
-struct Candidate {
+struct SimulatedCandidate {
   std::string algorithm;
   Slicing slicing;
 };
-std::vector<Candidate> candidates(const SimulatedCall& call);
+std::vector<SimulatedCandidate> candidates(const SimulatedCall& call);
 // The fastest of them in simulation: what a well-trained library would choose.
 Result<SimulationResult> simulate_best(const MachineModel& model, const SimulatedCall& call);
 

@@ -238,7 +238,7 @@ TEST(Simulation, TheBestIsNoSlowerThanAnyCandidate) {
   const SimulatedCall call{Collective::all_reduce, 8, 1 << 20};
   auto best = simulate_best(tiny(), call);
   ASSERT_TRUE(best.ok());
-  for (const Candidate& candidate : candidates(call))
+  for (const SimulatedCandidate& candidate : candidates(call))
     EXPECT_LE(best->end.us, simulate(tiny(), call, candidate.algorithm, candidate.slicing)->end.us);
 }
 
