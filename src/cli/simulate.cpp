@@ -102,7 +102,7 @@ class Simulator {
   // What was named must be there for some collective; `all` and `auto` always are.
   void check_algorithms(const std::vector<Collective>& collectives) const {
     for (const std::string& name : named()) {
-      if (name == "all" || name == "auto" || name == kPccl || name == kVendor) continue;
+      if (name == "all" || name == "auto" || name == kPccl || name == kPcclRing || name == kVendor) continue;
       Status status;
       const bool known = std::any_of(collectives.begin(), collectives.end(), [&](Collective collective) {
         auto found = find_algorithm(collective, name);
@@ -218,7 +218,7 @@ void add_simulate(CLI::App& app, Invocation& invocation) {
   command->add_option("--ranks", options->ranks, "Numbers of ranks: 32,2048")->required();
   command->add_option("--sizes", options->sizes, "Bytes (default " + options->sizes + ")");
   command->add_option("--algorithm", options->algorithms,
-                      "Algorithms, a,b: names of the table, vendor, vendor-pathological, pccl,\n"
+                      "Algorithms, a,b: names of the table, vendor, vendor-pathological, pccl, pccl_ring,\n"
                       "auto (the library's best), all; default: the vendor's, pccl, auto");
   command->add_option("--json", options->json, "Also writes the result to this file; -: only, to stdout");
   command->add_option("--trace", options->trace, "Writes a timeline of one simulation, for chrome://tracing");

@@ -24,8 +24,8 @@ class Planner {
     return std::move(plan_);
   }
 
-  Result<SimulatedPlan> of_pccl() {
-    plan_.algorithm = kPccl;
+  Result<SimulatedPlan> of_pccl(const std::string& name) {
+    plan_.algorithm = name;
     if (call_.ranks > model_.ranks_per_node && call_.ranks % model_.ranks_per_node != 0)
       return Status::error(Code::unsupported, "pccl needs whole nodes: {} ranks are no multiple of {}",
                            call_.ranks, model_.ranks_per_node);
@@ -65,7 +65,7 @@ class Planner {
   }
   Status across(Collective collective) {
     if (call_.ranks == ranks_of_node()) return {};
-    return add(Teams::across_nodes, collective, "halving_doubling",
+    return add(Teams::across_nodes, collective, plan_.algorithm == kPcclRing ? "ring" : "halving_doubling",
                call_.bytes / static_cast<uint64_t>(ranks_of_node()), false);
   }
   void shuffle() {
@@ -161,7 +161,8 @@ Result<SimulatedPlan> make_plan(const MachineModel& model, const SimulatedCall& 
     return Status::error(Code::invalid_argument, "{} has no network: at most {} ranks, not {}", model.name,
                          model.ranks_per_node, call.ranks);
   Planner planner(model, call);
-  return algorithm == kPccl ? planner.of_pccl() : planner.of_table(algorithm, slicing);
+  if (algorithm == kPccl || algorithm == kPcclRing) return planner.of_pccl(algorithm);
+  return planner.of_table(algorithm, slicing);
 }
 
 }  // namespace wia

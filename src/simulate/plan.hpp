@@ -3,9 +3,9 @@
 //
 //   a name of the table   one stage of all ranks, sliced as the library slices
 //   pccl                  the algorithm of the PCCL paper (arXiv 2504.18658) as published: a ring inside the
-//   nodes and
-//                         recursive doubling or halving across them, one level after the other, and the
-//                         shuffle of the whole buffer between its order and the call's
+//                         nodes and recursive doubling or halving across them, one level after the other, and
+//                         the shuffle of the whole buffer between its order and the call's
+//   pccl_ring             the same with a ring across nodes: as its measured times grow
 //
 // Read only when made; then safe to share.
 #pragma once
@@ -50,7 +50,7 @@ struct SimulatedPlan {
 };
 
 // The names beside the table's that simulate a stage or more.
-inline constexpr std::string_view kPccl = "pccl";
+inline constexpr std::string_view kPccl = "pccl", kPcclRing = "pccl_ring";
 
 // Of a name of the table: as the library slices, or each chunk whole.
 enum class Slicing { library, whole };
