@@ -32,7 +32,7 @@ TEST_F(ConfigTest, DefaultsAreThoseOfTheStruct) {
   ASSERT_TRUE(config.ok());
   EXPECT_EQ(config.value().timeout_ms, 600'000);
   EXPECT_EQ(config.value().wait, "auto");
-  EXPECT_EQ(config.value().items.size(), 16u);
+  EXPECT_EQ(config.value().items.size(), 19u);
   for (const Config::Item& each : config.value().items) {
     EXPECT_EQ(each.origin, "default") << each.variable;
     EXPECT_FALSE(each.meaning.empty()) << each.variable;
@@ -51,6 +51,9 @@ TEST_F(ConfigTest, ReadsEverySetting) {
   setenv("WIA_DETERMINISTIC", "1", 1);
   setenv("WIA_STRICT", "1", 1);
   setenv("WIA_ALGORITHM", "all_reduce=hierarchical:direct:ring,broadcast=knomial", 1);
+  setenv("WIA_TUNING", "/tmp/t.json", 1);
+  setenv("WIA_SELECTOR", "model", 1);
+  setenv("WIA_ONLINE", "0", 1);
   setenv("WIA_WAIT", "sleep", 1);
   setenv("WIA_HEAP_SIZE", "1.5G", 1);
   setenv("WIA_STAGING_SIZE", "64K", 1);
@@ -70,6 +73,9 @@ TEST_F(ConfigTest, ReadsEverySetting) {
   EXPECT_TRUE(config.deterministic);
   EXPECT_TRUE(config.strict);
   EXPECT_EQ(config.algorithms, "all_reduce=hierarchical:direct:ring,broadcast=knomial");
+  EXPECT_EQ(config.tuning, "/tmp/t.json");
+  EXPECT_EQ(config.selector, "model");
+  EXPECT_FALSE(config.correct_online);
   EXPECT_EQ(config.wait, "sleep");
   EXPECT_EQ(config.heap_bytes, 3ull << 29);
   EXPECT_EQ(config.staging_bytes, 64u << 10);
@@ -134,6 +140,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadValue{"WIA_ALGORITHM", "ring", "COLLECTIVE=ALGORITHM"},
         BadValue{"WIA_ALGORITHM", "all_reduce=ring,", "COLLECTIVE=ALGORITHM"},
         BadValue{"WIA_ALGORITHM", "a=b,a=c", "each collective once"}, BadValue{"WIA_WAIT", "poll", "spin"},
+        BadValue{"WIA_SELECTOR", "best", "model"}, BadValue{"WIA_ONLINE", "2", "0 or 1"},
         BadValue{"WIA_HEAP_SIZE", "8XB", "1M to 64T"}, BadValue{"WIA_HEAP_SIZE", "1K", "1M to 64T"},
         BadValue{"WIA_STAGING_SIZE", "-4K", "4K to 1T"}, BadValue{"WIA_NIC", "eth0;eth1", "=NAME"}));
 
