@@ -14,7 +14,9 @@ Choice on_one_node(Collective collective, size_t bytes, int ranks) {
         return {"direct", "small, shared memory: one round, every rank reduces everything"};
       return {"two_phase", "shared memory: every rank reduces its chunk of all inputs, then shares it"};
     case Collective::reduce:
-      return {bytes <= 16 * kKiB ? "direct" : "two_phase", "shared memory"};
+      if (bytes <= 256 * kKiB || ranks <= 2)
+        return {"direct", "shared memory, small or two ranks: the root reads and adds up everything"};
+      return {"two_phase", "shared memory: every rank reduces a chunk, the root collects them"};
     case Collective::barrier:
       return {ranks <= 8 ? "direct" : "dissemination", "few ranks: one round; many: log rounds"};
     default:
