@@ -90,6 +90,38 @@ TEST(S02Values, LevelsThatDoNotNest) {
   expect_good(results);
 }
 
+TEST(S02Values, SlicesAndNicsThatAreNamed) {
+  expect_good(run_ranks(4, [](int) {
+    wia_communicator_t* w = nullptr;
+    WIA_RUN(start(&w));
+    for (const char* name :
+         {"ring/slice=64", "ring/nics=1", "two_phase/slice=1M/nics=2", "ring/slice=16K/nics=1"}) {
+      WIA_OK(wia_communicator_set_algorithm(w, "all_reduce", name));
+      for (const size_t count : {1, 1000, 50'000}) WIA_RUN(check_case(w, {Collective::all_reduce, count}));
+    }
+    WIA_CHECK(wia_communicator_set_algorithm(w, "all_reduce", "ring/slice=1") == WIA_ERROR_INVALID_ARGUMENT);
+    WIA_CHECK(says("slice=1", "64 to 1T"));
+    WIA_RUN(check_case(w, {Collective::all_reduce, 1000}));
+    return 0;
+  }));
+}
+
+// The length of a slice belongs to the call: ranks that cut differently must not misread one another.
+TEST(S02Values, DifferentSlicesAreNoticed) {
+  Meeting all_know(3);
+  expect_good(run_ranks(3, [&](int me) {
+    wia_communicator_t* w = nullptr;
+    WIA_RUN(start(&w));
+    WIA_OK(wia_communicator_set_algorithm(w, "all_reduce", me == 0 ? "ring/slice=16K" : "ring/slice=32K"));
+    Buffer<> in(100'000), out(100'000);
+    in.fill(me);
+    WIA_CHECK(wia_all_reduce(in.data(), out.data(), 100'000, WIA_INT64, WIA_OP_SUM, w, nullptr) ==
+              WIA_ERROR_MISMATCH);
+    all_know.arrive_and_wait();
+    return 0;
+  }));
+}
+
 TEST(S02Values, SlowerWaysOfWaiting) {
   for (const char* wait : {"spin", "yield", "sleep"})
     expect_good(run_ranks(3, [wait](int) {
