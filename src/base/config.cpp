@@ -13,7 +13,6 @@ namespace {
 
 constexpr std::array<std::string_view, 5> kLogLevels = {"debug", "info", "warning", "error", "off"};
 constexpr std::array<std::string_view, 4> kWaits = {"auto", "spin", "yield", "sleep"};
-constexpr std::array<std::string_view, 4> kSelectors = {"auto", "rules", "model", "svm"};
 constexpr std::array<std::string_view, 4> kTransports = {"auto", "shm", "tcp", "ofi"};
 // Read by bootstrap (who this process is in its job), hence known.
 constexpr std::array<std::string_view, 7> kLaunchVariables = {

@@ -3,14 +3,19 @@
 //
 // A value; thread safe once read. A variable that is set but empty counts as not set.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/log.hpp"
 #include "base/status.hpp"
 
 namespace wia {
+
+// Of WIA_SELECTOR, in the order of dispatch's Selection.
+inline constexpr std::array<std::string_view, 4> kSelectors = {"auto", "rules", "model", "svm"};
 
 struct Config {
   log::Level log_level = log::Level::warning;  // WIA_LOG: debug, info, warning, error, off

@@ -2,23 +2,21 @@
 
 #include <algorithm>
 
+#include "base/config.hpp"
 #include "dispatch/rules.hpp"
 
 namespace wia {
 namespace {
 
 constexpr size_t kMostKnown = 4096;  // calls that are remembered
-constexpr std::array<std::string_view, 4> kSelections = {"auto", "rules", "model", "svm"};
 
 }  // namespace
 
 std::optional<Selection> parse_selection(std::string_view name) {
-  const auto found = std::find(kSelections.begin(), kSelections.end(), name);
-  if (found == kSelections.end()) return std::nullopt;
-  return static_cast<Selection>(found - kSelections.begin());
+  const auto found = std::find(kSelectors.begin(), kSelectors.end(), name);
+  if (found == kSelectors.end()) return std::nullopt;
+  return static_cast<Selection>(found - kSelectors.begin());
 }
-
-std::string_view name_of(Selection selection) { return kSelections[static_cast<size_t>(selection)]; }
 
 Status check_tactics(const Tuning& tuning, const std::string& name) {
   for (const CollectiveTuning& one : tuning.collectives)

@@ -16,7 +16,6 @@ namespace wia {
 // WIA_SELECTOR. automatic: what was tuned where the file covers the group, else the rules.
 enum class Selection { automatic, rules, model, svm };
 std::optional<Selection> parse_selection(std::string_view name);
-std::string_view name_of(Selection selection);
 
 // What a choice may depend on, besides the group.
 struct CallKind {

@@ -9,11 +9,19 @@ namespace {
 
 constexpr size_t kUsualSlice = size_t{64} << 10;
 constexpr size_t kSlices[] = {kUsualSlice / 4, kUsualSlice * 4, kUsualSlice * 16};
-constexpr double kGain = 0.9;  // what another slice must promise
+constexpr double kNearest = 2;  // a slice stands for those up to so many times shorter or longer
+constexpr double kGain = 0.9;   // what another slice must promise
 
 double slices_of(const Price& price, double bytes, size_t slice_bytes) {
   const double chunk = bytes / price.chunks();
   return std::max(chunk / static_cast<double>(slice_bytes ? slice_bytes : kUsualSlice), 1.0);
+}
+
+// Whether the pipeline formula's slice is one that `slice_bytes` stands for.
+bool is_best(const Price& price, double bytes, size_t slice_bytes) {
+  const double best = bytes / price.chunks() / price.best_slices(static_cast<size_t>(bytes));
+  const double ratio = best / static_cast<double>(slice_bytes);
+  return ratio >= 1 / kNearest && ratio < kNearest;
 }
 
 }  // namespace
@@ -35,6 +43,7 @@ std::vector<ModelSelector::Prediction> ModelSelector::predict(const CallShape& c
   std::vector<Prediction> predictions;
   double usual = 0;
   for (const Priced& one : priced_) {
+    if (one.slice_bytes > 0 && !is_best(one.price, call.bytes, one.slice_bytes)) continue;
     const double time =
         one.price.time_us(static_cast<size_t>(call.bytes), slices_of(one.price, call.bytes, one.slice_bytes));
     if (one.slice_bytes == 0) usual = time;

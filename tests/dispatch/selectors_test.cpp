@@ -80,6 +80,23 @@ TEST(Price, ANodesNicsAreShared) {
   EXPECT_DOUBLE_EQ(together->time_us(kBytes, 1), 16 + kUs / 8 * 16 * 2);
 }
 
+// A chain wants many slices where messages cost little, few where they cost much.
+TEST(ModelSelector, SlicesFollowThePipelineFormula) {
+  const auto slice_of_chain = [](double message_us, double bytes) {
+    MachineCosts machine = costs();
+    machine.message_us = message_us;
+    CallShape call;
+    call.bytes = bytes;
+    const ModelSelector model(Collective::broadcast, ranks_on(8, 1), machine);
+    for (const auto& prediction : model.predict(call))
+      if (prediction.tactic.starts_with("chain"))
+        return parse_tactic(Collective::broadcast, prediction.tactic)->slice_bytes;
+    return size_t{1};
+  };
+  EXPECT_EQ(slice_of_chain(1, 1 << 20), size_t{16} << 10);
+  EXPECT_EQ(slice_of_chain(100, 64 << 20), size_t{1} << 20);
+}
+
 TEST(ModelSelector, AcrossNodesLittleCrosses) {
   MachineCosts shared = costs();
   shared.node_network_GBps = 0.5;
