@@ -22,9 +22,9 @@ class RulesSelector : public Selector {
   const int ranks_, nodes_;
 };
 
-// Of all algorithms that fit the group, the one that is predicted to be the fastest, but for those that are far
-// off; with slices of another length where the pipeline formula wants them (to a factor of two) and they are
-// predicted to gain a tenth.
+// Of all algorithms that fit the group, the one that is predicted to be the fastest, but for those that are
+// far off; with slices of another length where the pipeline formula wants them (to a factor of two) and they
+// are predicted to gain a tenth.
 class ModelSelector : public Selector {
  public:
   ModelSelector(Collective collective, const Group& group, const MachineCosts& costs);

@@ -7,30 +7,21 @@
 #include <filesystem>
 #include <fstream>
 
+#include "temporary_folder.hpp"
+
 namespace wia {
 namespace {
 
 namespace files = std::filesystem;
 using testing::HasSubstr;
 
-class ReplaceFile : public testing::Test {
+class ReplaceFile : public TemporaryFolder {
  protected:
-  ReplaceFile() {
-    char name[] = "/tmp/wia-replace-XXXXXX";
-    folder_ = mkdtemp(name);
-  }
-  ~ReplaceFile() override { files::remove_all(folder_); }
-  std::string path(const std::string& name) const { return folder_ + "/" + name; }
-  static std::string read(const std::string& path) {
-    std::ifstream file(path);
-    return {std::istreambuf_iterator<char>(file), {}};
-  }
+  static std::string read(const std::string& path) { return read_path(path); }
   size_t entries() const {
     return static_cast<size_t>(
         std::distance(files::directory_iterator(folder_), files::directory_iterator()));
   }
-
-  std::string folder_;
 };
 
 TEST_F(ReplaceFile, MakesAndReplacesAndLeavesNothingBeside) {

@@ -7,6 +7,7 @@
 
 #include "cli/command.hpp"
 #include "dispatch/tuning_file.hpp"
+#include "temporary_folder.hpp"
 
 namespace wia {
 namespace {
@@ -21,19 +22,10 @@ using testing::Not;
 using testing::SizeIs;
 using testing::StartsWith;
 
-class TuneMeasures : public testing::Test {
+class TuneMeasures : public TemporaryFolder {
  protected:
-  TuneMeasures() {
-    char name[] = "/tmp/wia-tune-XXXXXX";
-    folder_ = mkdtemp(name);
-  }
-  ~TuneMeasures() override { std::filesystem::remove_all(folder_); }
-
-  std::string path(const std::string& name = "t.json") const { return folder_ + "/" + name; }
-  std::string read() const {
-    std::ifstream file(path());
-    return {std::istreambuf_iterator<char>(file), {}};
-  }
+  std::string path(const std::string& name = "t.json") const { return TemporaryFolder::path(name); }
+  std::string read() const { return read_path(path()); }
   Tuning tuning() const {
     auto tuning = read_tuning(path());
     EXPECT_TRUE(tuning.ok()) << tuning.status().text();

@@ -9,6 +9,7 @@
 
 #include "base/json.hpp"
 #include "cli/command.hpp"
+#include "temporary_folder.hpp"
 
 namespace wia {
 namespace {
@@ -17,11 +18,9 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::StartsWith;
 
-class TuneCommand : public testing::Test {
+class TuneCommand : public TemporaryFolder {
  protected:
   TuneCommand() {
-    char name[] = "/tmp/wia-tune-XXXXXX";
-    folder_ = mkdtemp(name);
     std::string text = "machine,collective,library,ranks,bytes,time_us,note\n";
     for (const char* machine : {"one", "two"})
       for (int ranks = 2; ranks <= 32; ranks *= 2)
@@ -33,14 +32,7 @@ class TuneCommand : public testing::Test {
         }
     write("good.csv", text);
   }
-  ~TuneCommand() override { std::filesystem::remove_all(folder_); }
-
-  std::string path(const std::string& name) const { return folder_ + "/" + name; }
-  void write(const std::string& name, const std::string& text) const { std::ofstream(path(name)) << text; }
-  std::string read(const std::string& name) const {
-    std::ifstream file(path(name));
-    return {std::istreambuf_iterator<char>(file), {}};
-  }
+  std::string read(const std::string& name) const { return read_path(path(name)); }
   // One line on stderr, nothing on stdout, exit code 2.
   static std::string refusal(const std::vector<std::string>& arguments) {
     Command command(arguments);

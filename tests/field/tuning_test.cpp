@@ -1,9 +1,7 @@
 // Rank 0's tuning file chooses for all ranks, real calls correct it, and a bad one is refused by all (S30).
-#include <filesystem>
-#include <fstream>
-
 #include "dispatch/tuning_file.hpp"
 #include "field/collectives.hpp"
+#include "temporary_folder.hpp"
 
 namespace wia::field {
 namespace {
@@ -28,19 +26,7 @@ Tuning tuning_of(int ranks, double bytes) {
   return tuning;
 }
 
-class TuningFile : public testing::Test {
- protected:
-  TuningFile() {
-    char name[] = "/tmp/wia-tuned-XXXXXX";
-    folder_ = mkdtemp(name);
-  }
-  ~TuningFile() override { std::filesystem::remove_all(folder_); }
-  std::string write(const std::string& name, const std::string& text) const {
-    std::ofstream(folder_ + "/" + name) << text;
-    return folder_ + "/" + name;
-  }
-  std::string folder_;
-};
+using TuningFile = TemporaryFolder;
 
 // Far more calls than it takes to try others and to change; blocking ones and such that overlap.
 TEST_F(TuningFile, IsCorrectedAndNobodyDisagrees) {
