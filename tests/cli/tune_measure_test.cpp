@@ -45,8 +45,6 @@ class TuneMeasures : public TemporaryFolder {
     EXPECT_TRUE(command.leaves_nothing());
     return command.error;
   }
-
-  std::string folder_;
 };
 
 TEST_F(TuneMeasures, WritesAFileThatIsRead) {

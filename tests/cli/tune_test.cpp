@@ -42,8 +42,6 @@ class TuneCommand : public TemporaryFolder {
     EXPECT_THAT(command.error, StartsWith("wia tune: "));
     return command.error;
   }
-
-  std::string folder_;
 };
 
 TEST_F(TuneCommand, WritesWhatItReadsBack) {
