@@ -7,6 +7,7 @@
 
 #include "base/config.hpp"
 #include "base/deadline.hpp"
+#include "base/median.hpp"
 #include "reduce/reducer.hpp"
 #include "topology/file.hpp"
 
@@ -16,11 +17,6 @@ namespace {
 constexpr int kMostRanks = 256;  // of more the links alone are many
 constexpr uint64_t kLargestMessage = 4 << 20;
 constexpr int kRepetitions = 45;  // of which the median counts
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
 
 Topology discover(wia_communicator_t* world, double seconds) {
   const int ranks = wia_size(world);

@@ -4,14 +4,10 @@
 #include <set>
 #include <vector>
 
+#include "base/median.hpp"
+
 namespace wia {
 namespace {
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 // The links between ranks of one host, or of different ones.
 struct Links {

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/median.hpp"
 #include "simulate/machine_model.hpp"
 
 namespace wia {
@@ -15,11 +16,9 @@ class Figures {
   }
   Figure median(const char* what, const std::string& file) const {
     if (by_evidence_.empty()) return Figure::unknown("no link tells it");
-    std::vector<double> values = by_evidence_.begin()->second;
-    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-    std::nth_element(values.begin(), middle, values.end());
+    const std::vector<double>& values = by_evidence_.begin()->second;
     Figure figure;
-    figure.value = *middle;
+    figure.value = wia::median(values);
     figure.evidence = by_evidence_.begin()->first;
     figure.source = fmt::format("median {} of {} links in {}", what, values.size(), file);
     return figure;

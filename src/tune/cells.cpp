@@ -5,15 +5,10 @@
 #include <map>
 #include <set>
 
+#include "base/median.hpp"
+
 namespace wia {
 namespace {
-
-double median(std::vector<double> values) {
-  if (values.empty()) return kUnknown;
-  std::sort(values.begin(), values.end());
-  const size_t middle = values.size() / 2;
-  return values.size() % 2 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
 
 // What tells calls apart. Unknown quantities, which all calls of a table share, are -1.
 std::vector<double> key_of(const CallShape& call) {
