@@ -121,12 +121,9 @@ class Simulator {
                                  "which is not the vendor's");
   }
 
-  static std::string name_of_vendor(const VendorModel& vendor) {
-    return vendor.name == "healthy" ? kVendor : fmt::format("{}-{}", kVendor, vendor.name);
-  }
   const VendorModel* vendor_called(Collective collective, const std::string& name) const {
     for (const VendorModel& vendor : model_.vendors)
-      if (vendor.collective == collective && name_of_vendor(vendor) == name) return &vendor;
+      if (vendor.collective == collective && vendor.algorithm() == name) return &vendor;
     return nullptr;
   }
 
@@ -135,7 +132,7 @@ class Simulator {
     std::vector<std::string> names;
     const auto add_others = [&] {
       for (const VendorModel& vendor : model_.vendors)
-        if (vendor.collective == collective) names.push_back(name_of_vendor(vendor));
+        if (vendor.collective == collective) names.push_back(vendor.algorithm());
       if (has_pccl(collective)) names.emplace_back(kPccl);
     };
     if (named().empty()) {

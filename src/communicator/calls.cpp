@@ -10,8 +10,6 @@
 namespace wia {
 namespace {
 
-constexpr size_t kDirectFrom = 4096;  // smaller messages are cheaper to copy than to confirm
-
 // Offsets of chunks that lie one behind the other.
 void fill_offsets(const size_t* counts, const size_t* offsets, int ranks, std::vector<size_t>* copy) {
   copy->resize(static_cast<size_t>(ranks));

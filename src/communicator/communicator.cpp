@@ -16,8 +16,6 @@
 namespace wia {
 namespace {
 
-constexpr size_t kLongestSlice = size_t{64} << 10;
-
 // Nodes are numbered in the order in which they appear.
 Group group_of(const World& world, const std::vector<int>& members) {
   Group group{static_cast<int>(members.size()), {}, units_among(world.units(), members)};
@@ -39,7 +37,7 @@ Communicator::Communicator(std::shared_ptr<World> world, std::vector<int> member
       name_(std::move(name)),
       staging_bytes_(world_->config().staging_bytes ? world_->config().staging_bytes
                                                     : ShmOptions{}.staging_bytes),
-      slice_bytes_(world_->config().slice_bytes ? world_->config().slice_bytes : kLongestSlice),
+      slice_bytes_(world_->config().slice_bytes ? world_->config().slice_bytes : kUsualSlice),
       dispatcher_(group_of(*world_, members_), world_->choosing().tuning, world_->choosing().selection),
       corrects_(world_->choosing().correct_online && world_->choosing().tuning),
       timeout_ms_(world_->config().timeout_ms) {

@@ -7,7 +7,6 @@
 namespace wia {
 namespace {
 
-constexpr size_t kUsualSlice = size_t{64} << 10;
 constexpr size_t kSlices[] = {kUsualSlice / 4, kUsualSlice * 4, kUsualSlice * 16};
 constexpr double kNearest = 2;  // a slice stands for those up to so many times shorter or longer
 constexpr double kGain = 0.9;   // what another slice must promise

@@ -67,6 +67,8 @@ class Extents {
   const size_t* offsets_ = nullptr;
 };
 
+constexpr size_t kDirectFrom = 4096;  // bytes; smaller messages are cheaper to copy than to confirm
+
 struct Binding {
   std::byte* input = nullptr;  // null where this rank has none
   std::byte* output = nullptr;

@@ -14,6 +14,9 @@
 
 namespace wia {
 
+// Bytes of a chunk in a slice, at most, unless something else is asked for.
+inline constexpr size_t kUsualSlice = size_t{64} << 10;
+
 class Schedule {
  public:
   int lanes() const { return static_cast<int>(lane_begin_.size()) - 1; }

@@ -29,6 +29,8 @@ struct VendorModel {
   std::string name;  // "healthy", "pathological"
   Collective collective = Collective::all_reduce;
   Figure step_us, bandwidth_GBps;
+  // Among algorithms: "vendor", "vendor-pathological".
+  std::string algorithm() const { return name == "healthy" ? "vendor" : "vendor-" + name; }
 };
 
 struct MachineModel {

@@ -8,8 +8,6 @@ namespace wia {
 namespace {
 
 constexpr size_t kElement = 4;                // float32
-constexpr size_t kDirectFrom = 4096;          // as the library
-constexpr size_t kSlice = size_t{64} << 10;   // the library's own limit
 constexpr size_t kStaging = size_t{1} << 40;  // memory of a device
 
 enum class Teams { all, inside_nodes, across_nodes };
@@ -130,12 +128,9 @@ class Planner {
     set_even_chunks(collective, count, members, schedule, &binding);
     binding.measure();
     binding.direct_from = kDirectFrom;
-    const size_t most = model_.slice_bytes ? model_.slice_bytes : kSlice;
-    set_slices(schedule, {members, sliced ? most : SIZE_MAX / 2, kStaging}, &binding);
-    if (!sliced) {
-      binding.slices = binding.window = 1;
-      binding.slice_elements = std::max(binding.input_extents.longest(), binding.output_extents.longest());
-    }
+    binding.slice_elements = std::max(binding.input_extents.longest(), binding.output_extents.longest());
+    const size_t most = model_.slice_bytes ? model_.slice_bytes : kUsualSlice;
+    if (sliced) set_slices(schedule, {members, most, kStaging}, &binding);
     return binding;
   }
 

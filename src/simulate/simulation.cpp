@@ -136,7 +136,7 @@ SimulationResult simulate_vendor(const MachineModel& model, const SimulatedCall&
   const double steps = (call.collective == Collective::all_reduce ? 2.0 : 1.0) * (call.ranks - 1);
   const double block = static_cast<double>(call.bytes) / call.ranks;
   SimulationResult result;
-  result.algorithm = vendor.name == "healthy" ? "vendor" : "vendor-" + vendor.name;
+  result.algorithm = vendor.algorithm();
   result.end.add(Cost::latency, model.call_us.value.value_or(0) + steps * vendor.step_us.value.value_or(0));
   result.end.add(call.ranks > model.ranks_per_node ? Cost::nic : Cost::links,
                  steps * block * us_per_byte(vendor.bandwidth_GBps));
